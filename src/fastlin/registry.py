@@ -114,6 +114,7 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
         "metrics": PublicName("fastlin.sequence.metrics", attribute=""),
         **_alike("fastlin.sequence.constraints", "AllBut", "Constraints"),
         **_alike("fastlin.sequence.conll", "read_conll", "write_conll"),
+        "tokenize": PublicName("fastlin.sequence.word_tokenizer"),
     },
     "fastlin.text": {
         **{name: PublicName(entry.module) for name, entry in _FEATURES.items()},

@@ -10,7 +10,8 @@ import pytest
 
 import fastlin
 from fastlin.cli import main
-from fastlin.sequence import read_conll
+from fastlin.inspection import explain_token
+from fastlin.sequence import HMM, read_conll
 from fastlin.sequence.metrics import span_report, tag_report
 from support.fitted_checksums import attributes
 
@@ -116,6 +117,152 @@ def test_a_checkpoint_is_written_and_resumed(shell, place, tmp_path, learner, fe
     said = shell.wrong("tag", "train", place / "dev.tsv", *train, *file, "--resume")
     assert "another fit: arguments" in said
     assert "--resume needs --checkpoint" in shell.wrong(*words, "--resume")
+
+
+@pytest.mark.parametrize("learner", ["crf", "memm", "perceptron", "hmm"])
+def test_tags_that_are_not_known(shell, place, tmp_path, learner):
+    hidden = [[(*token[:2], "?" if n % 4 == 1 else token[2]) for n, token in enumerate(one)] for one in made(80)]
+    (tmp_path / "train.tsv").write_text(text(hidden))
+    words = ["--learner", learner, "-m", tmp_path / "m", "--unknown-label", "?", "--dev", place / "dev.tsv", "--json"]
+    facts = json.loads(shell.right("tag", "train", tmp_path / "train.tsv", *words).out)
+    assert (facts["labels"], facts["dev_f1"] > 0.8) == (5, True)
+
+
+def test_text_with_a_sentence_on_each_line(shell, place, tmp_path):
+    train = ["-m", tmp_path / "m", "--learner", "crf", "--columns", "0", "-q"]
+    shell.right("tag", "train", place / "train.tsv", *train)
+    model, text_ = fastlin.load(tmp_path / "m"), "the old dog sees this\tcat.\n\n  a house\n"
+    sentences = [["the", "old", "dog", "sees", "this", "cat", "."], [], ["a", "house"]]
+    tags = [model.predict([[(word,) for word in words]])[0] for words in sentences]
+    printed = shell.right("tag", "predict", "-m", tmp_path / "m", "--format", "lines", stdin=text_).out
+    found = [[line.split("\t") for line in block.splitlines()] for block in printed.split("\n\n")[:-1]]
+    found = [[line for line in block if line != [""]] for block in found]
+    assert printed.count("\n\n") + printed.startswith("\n") == 3 - 1
+    lines = text_.split("\n")
+    flat = [
+        (word, tag) for words, own in zip(sentences, tags, strict=True) for word, tag in zip(words, own, strict=True)
+    ]
+    rows = [line for block in found for line in block]
+    assert [(word, tag) for word, _, _, tag in rows] == flat
+    places = [place for place, words in enumerate(sentences) for _ in words]
+    assert all(
+        lines[at][int(start) : int(stop)] == word for at, (word, start, stop, _) in zip(places, rows, strict=True)
+    )
+    more = ["--format", "lines", "--json", "--proba"]
+    records = [
+        json.loads(line) for line in shell.right("tag", "predict", "-m", tmp_path / "m", *more, stdin=text_).lines
+    ]
+    assert [record["tags"] for record in records] == tags
+    assert [record["text"] for record in records] == lines[:3]
+    assert all(len(record["probabilities"]) == len(record["stops"]) for record in records)
+    blanks = shell.right("tag", "predict", "-m", tmp_path / "m", *more, "--tokens", "blanks", stdin="a cat.").lines
+    assert json.loads(blanks[0])["words"] == ["a", "cat."]
+    wrong = shell.wrong("tag", "predict", "-m", tmp_path / "m", "--format", "lines", "--label", "1", stdin=text_)
+    assert "--label is of sentences in columns" in wrong
+    assert "needs --format lines" in shell.wrong("tag", "predict", "-m", tmp_path / "m", "--tokens", "blanks", stdin="")
+    of_two = shell.wrong("tag", "predict", "-m", place / "crf.fastlin", "--format", "lines", stdin=text_)
+    assert "column 1" in of_two
+
+
+def test_tags_that_the_model_never_saw_are_told(shell, place, tmp_path):
+    (tmp_path / "x.tsv").write_text(text(made(5)).replace("B-VP", "B-XX"))
+    said = shell("tag", "evaluate", tmp_path / "x.tsv", "-m", place / "crf.fastlin")
+    assert said.code == 0
+    assert "5 tokens with tags that the model never saw, and never predicts: B-XX (5)" in said.err
+    assert "never saw" not in shell("tag", "evaluate", place / "dev.tsv", "-m", place / "crf.fastlin").err
+
+
+def test_the_form_of_files_is_kept(shell, tmp_path):
+    (tmp_path / "x").write_text("# a\tX\nb c\tY\n\n" * 9)
+    shell.right("tag", "train", tmp_path / "x", "-m", tmp_path / "m", "--no-comments", "--separator", "tab", "-q")
+    assert fastlin.load(tmp_path / "m").file_columns_[3:] == ("tab", False)
+    lines = shell.right("tag", "predict", "-m", tmp_path / "m", stdin="# a\nb c\n\n").lines
+    assert lines[:2] == ["# a\tX", "b c\tY"]
+
+
+def test_tune_keeps_what_does_best_on_sentences_held_out(shell, place, tmp_path):
+    words = ["tag", "tune", place / "train.tsv", "--dev", place / "dev.tsv", "--features", "none", "--columns", "0"]
+    words += ["-m", tmp_path / "m", "--path", "0.1,1000", "--json"]
+    facts = json.loads(shell.right(*words).out)
+    assert (facts["parameter"], [row["c2"] for row in facts["path"]]) == ("c2", [1000, 0.1])
+    assert facts["best"] == max(facts["path"], key=lambda row: row["f1"])["c2"] == 0.1
+    words = ["tag", "train", place / "train.tsv", "-m", tmp_path / "n", "--c2", "0.1", "--features", "none"]
+    shell.right(*words, "--columns", "0", "-q")
+    one, other = (fastlin.load(tmp_path / name) for name in "mn")
+    assert dict(attributes(one)) == dict(attributes(other))
+    evaluated = shell.right("tag", "evaluate", place / "dev.tsv", "-m", tmp_path / "m", "--json").out
+    assert json.loads(evaluated)["f1"] == max(row["f1"] for row in facts["path"])
+
+
+def test_tune_in_folds_judges_every_sentence_by_a_learner_of_others(shell, place, tmp_path):
+    words = ["tag", "tune", place / "train.tsv", "--folds", "4", "--learner", "hmm", "--path", "0.1,0.01", "--json"]
+    facts = json.loads(shell.right(*words, "-m", tmp_path / "m").out)
+    sentences = list(read_conll(place / "train.tsv", label=-1))
+    X, y = [[token[0] for token in one] for one in sentences], [one.labels for one in sentences]
+    dealt = np.random.default_rng(0).permutation(len(X))
+    for row in facts["path"]:
+        found = [None] * len(X)
+        for start in range(4):
+            part = set(dealt[start::4].tolist())
+            others = [s for s in range(len(X)) if s not in part]
+            model = HMM(alpha=row["alpha"]).fit([X[s] for s in others], [y[s] for s in others])
+            for s in part:
+                found[s] = model.predict_one(X[s])
+        assert row["accuracy"] == span_report(y, found).accuracy
+        assert row["f1"] == span_report(y, found).f1
+    assert fastlin.load(tmp_path / "m").alpha == facts["best"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "either --dev FILE or --folds N"),
+        (["--folds", "1"], "2 parts or more"),
+        (["--folds", "2", "--learner", "perceptron"], "perceptron has no prior"),
+        (["--folds", "2", "--parameter", "c3"], "crf has no c3"),
+        (["--folds", "2", "--parameter", "cutoff"], "--path must say"),
+        (["--folds", "2", "--parameter", "cutoff", "--path", "1.5"], "whole numbers"),
+        (["--folds", "999"], "only 80 sentences"),
+    ],
+)
+def test_what_tune_refuses(shell, place, words, said):
+    assert said in shell.wrong("tag", "tune", place / "train.tsv", *words)
+
+
+def test_tune_of_whole_numbers_and_of_tags_that_are_not_known(shell, place, tmp_path):
+    hidden = [
+        [(*token[:2], "?" if n % 2 and s % 3 else token[2]) for n, token in enumerate(one)]
+        for s, one in enumerate(made(40))
+    ]
+    (tmp_path / "train.tsv").write_text(text(hidden))
+    words = [
+        "--unknown-label",
+        "?",
+        "--folds",
+        "3",
+        "--learner",
+        "perceptron",
+        "--parameter",
+        "max_iter",
+        "--path",
+        "1,4",
+    ]
+    out = shell.right("tag", "tune", tmp_path / "train.tsv", *words).out
+    assert out.splitlines()[0].split() == ["max_iter", "seconds", "weights", "accuracy", "f1", "deviation"]
+    assert "best: max_iter = " in out
+
+
+def test_inspect_explains_tokens(shell, place):
+    printed = shell.right("inspect", place / "hmm.fastlin", "--text", "the dog sees", "--token", "1").out
+    model = fastlin.load(place / "hmm.fastlin")
+    found = explain_token(model, ["the", "dog", "sees"], 1)
+    assert printed == f"dog: {found}\n"
+    told = json.loads(shell.right("inspect", place / "hmm.fastlin", "--text", "the dog sees", "--json").out)
+    assert [one["word"] for one in told] == ["the", "dog", "sees"]
+    assert [one["label"] for one in told] == model.predict_one(["the", "dog", "sees"])
+    label = shell.right("inspect", place / "hmm.fastlin", "--text", "the dog", "--token", "0", "--label", "B-VP").out
+    assert label.startswith("the: B-VP rather than ")
+    assert "place must be" in shell.wrong("inspect", place / "hmm.fastlin", "--text", "the dog", "--token", "2")
 
 
 def test_the_summary_as_json(shell, place, tmp_path):
@@ -269,7 +416,7 @@ def test_tags_in_the_middle_are_never_taken_for_features(shell, tmp_path):
     source, model = tmp_path / "x.conll", tmp_path / "m"
     source.write_text(COLUMNS * 20)
     shell.right("tag", "train", source, "-m", model, "--label", "1", "-q")
-    assert fastlin.load(model).file_columns_ == (None, 1, 3)
+    assert fastlin.load(model).file_columns_ == (None, 1, 3, None, None)
     expected = ["DT", "NN", "VBZ"]
     assert shell.right("tag", "evaluate", source, "-m", model).out.startswith("accuracy 1.0000")
     lines = shell.right("tag", "predict", source, "-m", model).lines
@@ -339,7 +486,7 @@ def test_inspect_shows_transitions_and_features(shell, place, learner):
     assert facts["transitions"]["labels"] == ["B-NP", "B-PP", "B-VP", "I-NP", "O"]
     assert np.array(facts["transitions"]["weights"], dtype=float).shape == (5, 5)
     assert [one["label"] for one in facts["strongest"]] == ["O"]
-    assert "labels the tokens of sentences" in shell.wrong("inspect", model, "--text", "the dog")
+    assert "--token needs --text" in shell.wrong("inspect", model, "--token", "1")
 
 
 # --- mistakes in the command -----------------------------------------------------------------------------------------

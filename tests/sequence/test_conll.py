@@ -240,6 +240,13 @@ def test_labels_are_another_column():
         write_conll([["a"]], io.BytesIO(), [])
 
 
+def test_a_sign_for_labels_that_are_not_known():
+    (sentence,) = read_conll(io.BytesIO(b"? ?\nb I\n"), label=-1, unknown_label="?")
+    assert (list(sentence), sentence.labels) == ([("?",), ("b",)], [None, "I"])
+    (sentence,) = read_conll(io.BytesIO(b"? ?\nb I\n"), label=-1)
+    assert sentence.labels == ["?", "I"]
+
+
 class Endless(io.RawIOBase):
     """A file of the same sentence again and again, of which nothing is kept."""
 

@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fastlin.sequence import CRF
+from fastlin.sequence import CRF, StructuredPerceptron
+from fastlin.sequence.crfsuite_names import PARAMETERS
 from support.crfsuite import train
-from support.sequences import fit, problem, stacked
+from support.sequences import fit, items, problem, stacked
 
 CASES = {
     "default": ({}, {}),
     "weak prior": ({"c2": 0.01}, {"c2": 0.01}),
     "dense": ({"weights": "dense"}, {"feature.possible_states": 1, "feature.possible_transitions": 1}),
+    "transitions": ({"transitions": "dense"}, {"feature.possible_transitions": 1}),
+    "states": ({"weights": "dense", "transitions": "observed"}, {"feature.possible_states": 1}),
     "cutoff": ({"cutoff": 4}, {"feature.minfreq": 4}),
     "L1": ({"c1": 0.7}, {"c1": 0.7}),
     "L1 only": ({"c1": 0.5, "c2": 0.0}, {"c1": 0.5, "c2": 0.0}),
@@ -73,3 +76,51 @@ def test_the_pairs_with_weights_are_those_of_crfsuite(pair):
     for found, expected in zip(tables(model), peer.tables(4, X[0].shape[1]), strict=True):
         assert expected[np.abs(found) > small].all()
         assert found[np.abs(expected) > small].all()
+
+
+def test_weights_by_name_are_those_of_crfsuite(tmp_path):
+    X, y = data("default")
+    model = CRF(c2=1.0, tol=1e-7, max_iter=5000).fit([items(x) for x in X], [[str(code) for code in own] for own in y])
+    coef, transitions = train(X, y, tmp_path / "model", c1=0, c2=1.0).tables(4, X[0].shape[1])
+    states = {(f"f{j}", str(k)): coef[k, j] for k, j in zip(*np.nonzero(coef), strict=True)}
+    moves = {(str(i), str(j)): transitions[i, j] for i, j in zip(*np.nonzero(transitions), strict=True)}
+    assert {name: value for name, value in model.state_features_.items() if abs(value) > 1e-5}.keys() <= states.keys()
+    assert model.state_features_ == pytest.approx(states, abs=5e-3)
+    assert model.transition_features_ == pytest.approx(moves, abs=5e-3)
+
+
+def test_columns_without_names_are_numbers():
+    X, y = data("default")
+    model = fit(CRF(), X, y)
+    assert {feature for feature, _ in model.state_features_} <= set(range(X[0].shape[1]))
+    assert fit(StructuredPerceptron(max_iter=1), X, y).state_features_.keys()
+
+
+def test_crfsuite_leaves_out_pairs_whose_values_add_up_to_less_than_nothing(tmp_path):
+    """As the page of sequences says; here they have weights."""
+    X, y = data("default")
+    negative = [np.where(np.arange(x.shape[1]) < 5, -x, x) for x in X]
+    coef, _ = train(negative, y, tmp_path / "model", c1=0, c2=1.0).tables(4, X[0].shape[1])
+    model = fit(CRF(c2=1.0, tol=1e-7, max_iter=5000), negative, y)
+    assert not coef[:, :5].any()
+    assert coef[:, 5:].any()
+    assert model.coef_[:, :5].count_nonzero()
+    assert model.objective_ < fit(CRF(c2=1.0, tol=1e-7, max_iter=5000), [x[:, 5:] for x in X], y).objective_
+
+
+@pytest.mark.parametrize("make", [CRF, StructuredPerceptron])
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if name != "c"])
+def test_parameters_of_crfsuite_are_answered(make, name):
+    with pytest.raises(TypeError, match=f"has no {name}=; instead: "):
+        make(**{name: 1})
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        make(nothing_of_this_kind=1)
+
+
+def test_one_sequence_by_crfsuites_names():
+    X, y = data("default")
+    tokens = [items(x) for x in X]
+    model = CRF().fit(tokens, [[str(code) for code in own] for own in y])
+    assert model.predict_single(tokens[0]) == model.predict(tokens)[0]
+    (p,) = model.predict_marginals(tokens[:1])
+    assert model.predict_marginals_single(tokens[0]) == [dict(zip("0123", row, strict=True)) for row in p.tolist()]

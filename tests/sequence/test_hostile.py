@@ -86,9 +86,9 @@ def test_labels_that_do_not_fit_are_named(name):
     refuse(name, X, [*y[:7], [*y[7], "N"], *y[8:]], "sequence 7")
     for wrong in (np.nan, 1.5, 3, b"N"):
         refuse(name, X, [*y[:7], [wrong] * len(y[7]), *y[8:]], "sequence 7")
-    if not name.startswith("HMM"):  # to which they are hidden
+    refuse(name, X, [*y[:7], [{"N", None}] * len(y[7]), *y[8:]], "sequence 7")
+    if not name.startswith("HMM"):  # which needs none
         refuse(name, X, None, "y")
-        refuse(name, X, [*y[:7], [None] * len(y[7]), *y[8:]], "sequence 7")
 
 
 BAD_TOKENS = {

@@ -421,7 +421,7 @@ def test_values_that_are_no_numbers(value):
     [
         ([[["c"]]], [["X", "Y"]], "has 1 tokens in X, but 2 labels"),
         ([[["c"]]], [[1]], "kinds do not mix"),
-        ([[["c"]]], [[None]], "labels are strings or integers"),
+        ([[["c"]]], [[2.5]], "labels are strings or integers"),
         ([[["c", 3]]], [["X"]], "sequence 0, token 0"),
         ("abc", ["X"], "must hold|sequence|list"),
     ],

@@ -212,7 +212,7 @@ def test_what_a_failing_step_has_met_is_not_known(name):
     model, twin = (ONLINE[name]().partial_fit(*sentences(0)) for _ in range(2))
     before, names = answers(model), model.attributes_
     X, y = sentences(7)
-    for bad in (([*X, [None]], [*y, ["L00"]]), (X, y[:-1]), (X, [*y[:-1], [None] * len(y[-1])])):
+    for bad in (([*X, [None]], [*y, ["L00"]]), (X, y[:-1]), (X, [*y[:-1], [{None}] * len(y[-1])])):
         with pytest.raises((TypeError, ValueError)):
             model.partial_fit(*bad)
         assert answers(model) == before

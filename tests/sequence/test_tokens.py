@@ -31,8 +31,12 @@ def features(token):
         for name, value in token.items():
             yield from valued(name, value)
     else:
-        for name in token:
+        for name in in_order(token):
             yield name, 1.0
+
+
+def in_order(names):
+    return sorted(names) if isinstance(names, set | frozenset) else names
 
 
 def valued(name, value):
@@ -42,7 +46,7 @@ def valued(name, value):
         for inner, held in value.items():
             yield from valued(f"{name}:{inner}", held)
     elif isinstance(value, list | tuple | set | frozenset):
-        for held in value:
+        for held in in_order(value):
             yield f"{name}:{held}", 1.0
     elif value:
         yield name, float(value)

@@ -26,6 +26,7 @@ COMMANDS = {
     "convert": "turn files of any kind into shards or other files",
     "tune": "choose C or alpha on documents held out, or in folds",
     "tag train": "learn to tag the tokens of sentences",
+    "tag tune": "choose c2, C or alpha of a tagger on sentences held out, or in folds",
     "tag predict": "tag them, a token a line",
     "tag evaluate": "compare a tagger's tags with the right ones",
     "parse train": "learn to parse sentences from trees",

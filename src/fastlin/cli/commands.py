@@ -48,6 +48,14 @@ COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
             TAGGER_TABLE,
         ),
     ),
+    "tag tune": (
+        tag_options.tune,
+        (
+            "FILE... (--dev FILE | --folds N) [options]",
+            "Try values of a parameter of a tagger; keep the one that does best on other sentences.",
+            TAGGER_TABLE,
+        ),
+    ),
     "tag predict": (
         tag_options.predict,
         ("[FILE...] -m MODEL [options]", "Print sentences with a tag behind every token, as soon as they are known."),

@@ -12,7 +12,17 @@ from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown, known, shown
 from fastlin.cli.lm import ARPA
-from fastlin.inspection import explain, explain_text, grammar, language, summary, surprisal, top_features, transitions
+from fastlin.inspection import (
+    explain,
+    explain_text,
+    explain_token,
+    grammar,
+    language,
+    summary,
+    surprisal,
+    top_features,
+    transitions,
+)
 from fastlin.inspection.weights import is_about_language, is_parser
 from fastlin.lm import NgramModel
 
@@ -20,6 +30,8 @@ from fastlin.lm import NgramModel
 def run(options: argparse.Namespace) -> int:
     if options.verify:
         return verify(options.model)
+    if options.token is not None and options.text is None:
+        raise UserError("--token needs --text: the sentence whose token it is")
     if options.model.endswith(ARPA):
         return _language(NgramModel.from_arpa(options.model), options)
     model = model_io.load(options.model, kinds=("classifier", "clustering", "tagger", "parser", "language"))
@@ -29,7 +41,9 @@ def run(options: argparse.Namespace) -> int:
         return _language(model, options)
     if options.text is not None:
         if model_io.kind_of(model) == "tagger":
-            raise UserError("--text explains the label of a document, and this model labels the tokens of sentences")
+            return _token(model, options)
+        if options.token is not None:
+            raise UserError("--token is of models that label the tokens of sentences")
         if not hasattr(model, "steps"):
             raise UserError("--text explains texts, and this model takes rows of numbers: it has no vectoriser")
         text = sys.stdin.read() if options.text == "-" else options.text
@@ -48,6 +62,20 @@ def run(options: argparse.Namespace) -> int:
     else:
         listed = [] if follows is None else [follows.shown(options.top, labels)]
         print("\n\n".join(map(str, [facts, *listed, *strongest])))
+    return 0
+
+
+def _token(model: Any, options: argparse.Namespace) -> int:
+    """Why tokens of a sentence, whose words stand between blanks, get their tags."""
+    words = (sys.stdin.read() if options.text == "-" else options.text).split()
+    tokens = words if model.features is None else [(word,) for word in words]
+    places = range(len(words)) if options.token is None else [options.token]
+    labels = _labels(options, model.classes_.tolist()) or [None]
+    found = [(place, explain_token(model, tokens, place, label)) for place in places for label in labels]
+    if options.json:
+        print(json.dumps([{"token": place, "word": words[place], **one.as_dict()} for place, one in found]))
+    else:
+        print("\n\n".join(f"{words[place]}: {one}" for place, one in found))
     return 0
 
 

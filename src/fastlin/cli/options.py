@@ -253,6 +253,12 @@ def inspect(parser: CommandParser) -> None:
         "--label", action="append", metavar="LABEL", help="only this label's, or symbol's; may be given again"
     )
     parser.add_argument("--text", "--explain", metavar="TEXT", help="why this document gets its label; - reads it")
+    parser.add_argument(
+        "--token",
+        type=int,
+        metavar="N",
+        help="of a tagger: why this token of --text gets its tag, from 0 (default: all)",
+    )
     parser.add_argument("--verify", action="store_true", help="prove that the file is whole, and do nothing else")
 
 

@@ -1,16 +1,19 @@
 """Files and pipes of sentences in columns, block by block."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fastlin.cli.errors import UserError
 from fastlin.cli.inputs import CountedFiles, report_skipped
 from fastlin.cli.progress import Stage
+from fastlin.data.errors import MalformedLines
 from fastlin.data.readers import sources
+from fastlin.data.readers.line_formats import message_of
 from fastlin.sequence.conll import read_conll
 from fastlin.sequence.conll_lines import Sentence
 from fastlin.sequence.file_columns import FileColumns
+from fastlin.sequence.word_tokenizer import TOKENIZERS, Word
 
 CONLLU = (".conllu", ".conllup")
 
@@ -26,12 +29,16 @@ class Sentences(CountedFiles):
         self._labelled = labelled
         self._learnt: FileColumns | None = getattr(model, "file_columns_", None)
         self._reading = _reading(options, self._files, labelled, self._learnt)
+        if labelled and model is None:  # to learn from
+            self._reading["unknown_label"] = options.unknown_label
         self._as_learnt = options.columns is None and (labelled or options.label is None)
         self.rest = ""
 
     def learnt(self, sentence: Sentence) -> "FileColumns":
         """What is to be kept of columns to learn from, of which one sentence is seen."""
-        return FileColumns(self._reading["columns"], self._reading["label"], _width(sentence))
+        reading = self._reading
+        form = reading.get("separator"), reading.get("comments")
+        return FileColumns(reading["columns"], reading["label"], _width(sentence), *form)
 
     def blocks(self, stage: Stage) -> Iterator[list[Sentence]]:
         """Lists of sentences, as many as are there; a stage that moves as they are read."""
@@ -51,12 +58,55 @@ class Sentences(CountedFiles):
             raise UserError(f"{self.name}: there are no sentences")
 
 
-def labels_of(sentences: list[Sentence]) -> list[list[str]]:
-    """The right labels of each."""
+class TextSentence(list[tuple[str]]):
+    """The words of a line of text, as tokens of one column, and where they stand in it."""
+
+    def __init__(self, text: str, words: list[Word]) -> None:
+        super().__init__((word.text,) for word in words)
+        self.text, self.words = text, words
+
+    def tagged(self, *columns: Sequence[str], inside: bool = False, comment: str | None = None) -> str:  # noqa: ARG002
+        """A line for each word: the word, its first character, the one behind its last, and more columns."""
+        rows = zip(self.words, *columns, strict=True)
+        lines = ["\t".join([word.text, str(word.start), str(word.stop), *more]) for word, *more in rows]
+        return "".join(f"{line}\n" for line in [*([] if comment is None else [comment]), *lines, ""])
+
+
+class TextLines(CountedFiles):
+    """What a command reads of text with a sentence on each line."""
+
+    def __init__(self, names: list[str], options: argparse.Namespace) -> None:
+        super().__init__(names)
+        self._split = TOKENIZERS[options.tokens or "words"]
+        self._decoding = options.encoding or "utf-8", options.errors or "strict"
+        self._strict = options.on_error == "raise"
+        self.rest = ""
+
+    def blocks(self, stage: Stage) -> Iterator[list[TextSentence]]:
+        """Lists of sentences, as many as are there; a line without words is a sentence without tokens."""
+        skipped, seen = MalformedLines(self._strict), 0
+        for file in sources.files(self.open(stage)):
+            for piece in sources.line_blocks(file, sources.BLOCK_BYTES):
+                block = []
+                for number, line in enumerate(piece.text.splitlines(), piece.line):
+                    try:
+                        text = line.decode(*self._decoding)
+                    except UnicodeDecodeError as error:
+                        skipped.add(piece.path, number, message_of(error), error)
+                        continue
+                    block.append(TextSentence(text, self._split(text)))
+                seen += len(block)
+                stage.note = f"{seen:,} sentences"
+                yield block
+        report_skipped(skipped)
+
+
+def labels_of(sentences: list[Sentence]) -> list[list[Any]]:
+    """The right labels of each; None for one that is not known."""
     return [sentence.labels or [] for sentence in sentences]
 
 
-def tokens_of(sentences: list[Sentence], model: Any) -> list[Any]:
+def tokens_of(sentences: Sequence[Sentence | TextSentence], model: Any) -> list[Any]:
     """What a model is given: all columns, where templates read them, or else words alone."""
     if model.features is not None:
         return list(sentences)
@@ -81,6 +131,9 @@ def _reading(
         columns = ["form"]
     chosen = {"columns": columns, "label": -1 if labelled and label is None else label, "on_error": options.on_error}
     for name in ("separator", "comments", "encoding", "errors"):
-        if (value := getattr(options, name)) is not None:
+        value = getattr(options, name)
+        if value is None and learnt is not None:
+            value = getattr(learnt, name, None)
+        if value is not None:
             chosen[name] = value
     return chosen

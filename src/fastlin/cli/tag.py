@@ -5,19 +5,21 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import fastlin
-from fastlin.cli import model_io, taggers
+from fastlin.cli import model_io, tag_tuning, taggers
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress
-from fastlin.cli.sentence_inputs import Sentences, labels_of, tokens_of
+from fastlin.cli.sentence_inputs import Sentences, TextLines, TextSentence, labels_of, tokens_of
 from fastlin.cli.train import checkpoints, fit
 from fastlin.inspection import Report
 from fastlin.sequence.conll_lines import Sentence
 from fastlin.sequence.metrics import Errors, SpanReport, SpanTally, TagTally, errors
 
+MAX_SHOWN_TAGS = 5  # of those that a model never saw
 MISSING = "_"  # where there are fewer paths than were asked for
 
 
@@ -41,6 +43,11 @@ def train(options: argparse.Namespace) -> int:
     return 0
 
 
+def tune(options: argparse.Namespace) -> int:
+    """Labelled sentences in, a table of values of a parameter out, and the best tagger."""
+    return tag_tuning.run(options)
+
+
 def predict(options: argparse.Namespace) -> int:
     """Sentences in; the same with a tag behind every token out."""
     if options.nbest < 1:
@@ -51,7 +58,7 @@ def predict(options: argparse.Namespace) -> int:
     write = _as_json if options.json else _as_text
     progress = Progress(options)
     with (
-        Sentences(options.files, options, labelled=False, model=model) as source,
+        _sentences_to_tag(options, model) as source,
         progress.stage(f"reading {source.name}", source.bytes) as stage,
     ):
         for block in source.blocks(stage):
@@ -63,6 +70,18 @@ def predict(options: argparse.Namespace) -> int:
         if not options.json:
             sys.stdout.write(source.rest)
     return 0
+
+
+def _sentences_to_tag(options: argparse.Namespace, model: Any) -> Any:
+    """The input, whose blocks are lists of sentences in columns or of text."""
+    if options.format != "lines":
+        if options.tokens is not None:
+            raise UserError("--tokens says how lines of text are split: it needs --format lines")
+        return Sentences(options.files, options, labelled=False, model=model)
+    for name in ("columns", "label", "separator", "comments"):
+        if getattr(options, name) is not None:
+            raise UserError(f"--{name} is of sentences in columns, and --format lines has none")
+    return TextLines(options.files, options)
 
 
 def evaluate(options: argparse.Namespace) -> int:
@@ -83,7 +102,9 @@ def evaluate(options: argparse.Namespace) -> int:
 # --- tags, and what stands beside them
 
 
-def _tagged(model: Any, block: list[Sentence], options: argparse.Namespace) -> Iterator[tuple[list[list[Any]], Any]]:
+def _tagged(
+    model: Any, block: Sequence[Sentence | TextSentence], options: argparse.Namespace
+) -> Iterator[tuple[list[list[Any]], Any]]:
     """Of each sentence the tags of its best paths, and what is known of them: of tokens or of paths, or None."""
     X = tokens_of(block, model)
     if options.nbest > 1:
@@ -99,7 +120,9 @@ def _tagged(model: Any, block: list[Sentence], options: argparse.Namespace) -> I
         yield [one], [float(row[places[tag]]) for row, tag in zip(p, one, strict=True)]
 
 
-def _as_text(sentence: Sentence, paths: list[list[Any]], figures: Any, options: argparse.Namespace) -> str:
+def _as_text(
+    sentence: Sentence | TextSentence, paths: list[list[Any]], figures: Any, options: argparse.Namespace
+) -> str:
     columns = [list(map(str, tags)) for tags in paths]
     if options.nbest == 1:
         columns += [] if figures is None else [[f"{value:.6g}" for value in figures]]
@@ -109,8 +132,13 @@ def _as_text(sentence: Sentence, paths: list[list[Any]], figures: Any, options: 
     return sentence.tagged(*columns, inside=options.label is not None, comment=f"# log_proba = {head}")
 
 
-def _as_json(sentence: Sentence, paths: list[list[Any]], figures: Any, options: argparse.Namespace) -> str:
+def _as_json(
+    sentence: Sentence | TextSentence, paths: list[list[Any]], figures: Any, options: argparse.Namespace
+) -> str:
     record: dict[str, Any] = {"words": [token[0] for token in sentence], "tags": paths[0]}
+    if isinstance(sentence, TextSentence):
+        spans = {"starts": [word.start for word in sentence.words], "stops": [word.stop for word in sentence.words]}
+        record = {"text": sentence.text, **record, **spans}
     if options.nbest > 1:
         record["paths"] = [{"tags": tags, "log_proba": value} for tags, value in zip(paths, figures, strict=True)]
     elif figures is not None:
@@ -140,7 +168,7 @@ def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: 
     """The figures of a tagger on labelled files, of which a block at a time is in memory; mistakes need all of it."""
     spans, tags = SpanTally(), TagTally()
     kept: list[tuple[Any, list[str], list[str]]] = []
-    known, met = set(map(str, model.classes_)), False
+    known, strange, met = set(map(str, model.classes_)), Counter[str](), False
     with (
         Sentences(files, options, model=model) as source,
         progress.stage(f"evaluating on {source.name}", source.bytes) as stage,
@@ -148,6 +176,7 @@ def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: 
         for block in source.blocks(stage):
             right = labels_of(block)
             met = met or not known.isdisjoint(itertools.chain.from_iterable(right))
+            strange.update(tag for tag in itertools.chain.from_iterable(right) if tag not in known)
             found = [list(map(str, one)) for one in model.predict(tokens_of(block, model))]
             spans.add(right, found)
             tags.add(right, found)
@@ -155,8 +184,18 @@ def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: 
                 kept += zip(block, right, found, strict=True)
     if not met:
         raise UserError(f"{source.name}: the model knows none of the tags; --label says which column holds them")
+    if strange:
+        print(_strange_tags(source.name, strange), file=sys.stderr)
     mistakes = _listed(kept, shown) if shown else None
     return TaggerReport(spans.report(), tags.report(), mistakes)
+
+
+def _strange_tags(name: str, strange: Counter[str]) -> str:
+    """What to say of tags that the model never saw."""
+    shown = ", ".join(f"{tag} ({n:,})" for tag, n in strange.most_common(MAX_SHOWN_TAGS))
+    more = ", …" if len(strange) > MAX_SHOWN_TAGS else ""
+    tokens = f"{strange.total():,} token{'s' * (strange.total() > 1)}"
+    return f"{name}: {tokens} with tags that the model never saw, and never predicts: {shown}{more}"
 
 
 def _listed(kept: list[tuple[Any, list[str], list[str]]], n: int) -> Errors:

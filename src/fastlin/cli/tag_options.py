@@ -2,7 +2,7 @@
 
 import argparse
 
-from fastlin.cli.arguments import CommandParser, assignment, choice, column, columns, number
+from fastlin.cli.arguments import CommandParser, assignment, choice, column, columns, number, numbers
 from fastlin.cli.options import checkpoints, decoding, fitting, saving
 
 TAGGERS = {
@@ -11,6 +11,7 @@ TAGGERS = {
     "memm": "maximum-entropy Markov model: --C",
     "hmm": "hidden Markov model of words: --alpha",
 }
+TOKENIZERS = ("words", "blanks")  # of sequence/word_tokenizer.py
 PRESETS = ("chunking", "ner", "pos", "ratnaparkhi96")
 SCHEMES = ("bio", "iob1", "iobes", "bilou")
 
@@ -37,8 +38,31 @@ def train(parser: CommandParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
     parser.add_argument("--dev", metavar="FILE", help="labelled sentences to report on")
     saving(parser, required=True)
+    learning(parser)
+    to_learn_from(parser)
+    checkpoints(parser)
+
+
+def tune(parser: CommandParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
+    parser.add_argument("--dev", metavar="FILE", help="labelled sentences that decide")
+    parser.add_argument("--folds", type=int, metavar="N", help="or each of N parts of FILE by a learner of the others")
+    parser.add_argument(
+        "--metric", type=choice(("accuracy", "f1")), metavar="NAME",
+        help="accuracy of tags, or f1 of spans: what decides (f1, if there are spans)",
+    )  # fmt: skip
+    saving(parser, required=False)
+    learning(parser, path=True)
+    to_learn_from(parser)
+
+
+def learning(parser: CommandParser, path: bool = False) -> None:
+    """Who learns, and how."""
     group = parser.add_argument_group("learner")
     group.add_argument("--learner", type=choice(tuple(TAGGERS)), default="crf", metavar="NAME", help="see below")
+    if path:
+        group.add_argument("--parameter", metavar="NAME", help="what is tuned; c2, C or alpha, if not given")
+        group.add_argument("--path", type=numbers, metavar="A,B,…", help="its values")
     group.add_argument(
         "--features", metavar="NAME", help=f"{', '.join(PRESETS)}; none; or a file of templates, as of CRF++"
     )
@@ -56,8 +80,14 @@ def train(parser: CommandParser) -> None:
     group.add_argument("--alpha", type=number, metavar="X", help="pseudo-counts of words of hmm")
     group.add_argument("--epochs", type=int, metavar="N", help="passes over the data, or iterations, at most")
     fitting(group)
+
+
+def to_learn_from(parser: CommandParser) -> None:
+    """How sentences with labels are read."""
     in_columns(parser, "where the right tag is (default: the last)")
-    checkpoints(parser)
+    parser.add_argument(
+        "--unknown-label", metavar="SIGN", help="what stands for a tag that is not known: ? or _, say; not in --dev"
+    )
 
 
 def predict(parser: CommandParser) -> None:
@@ -66,6 +96,14 @@ def predict(parser: CommandParser) -> None:
     group = parser.add_argument_group("what is printed")
     group.add_argument("--proba", action="store_true", help="a column of the probabilities of the tags")
     group.add_argument("--nbest", type=int, default=1, metavar="N", help="a column for each of the N best paths")
+    group.add_argument(
+        "--format", type=choice(("columns", "lines")), metavar="NAME",
+        help="columns (the default), or lines: text with a sentence on each line",
+    )  # fmt: skip
+    group.add_argument(
+        "--tokens", type=choice(tuple(TOKENIZERS)), metavar="NAME",
+        help="how lines become words: words (the default: signs are words of their own), or blanks",
+    )  # fmt: skip
     group.add_argument("--jobs", type=int, metavar="N", help="threads")
     group.add_argument("--no-verify", action="store_true", help="for a large model that was verified before")
     in_columns(parser, "where the tag goes, in place of what is there (default: behind the last)")

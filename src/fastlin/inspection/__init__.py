@@ -15,6 +15,7 @@ from fastlin.inspection.language import (
 from fastlin.inspection.ranking import Cut, LabelThreshold, RankingAccumulator, RankingReport, ranking
 from fastlin.inspection.report import Bin, LabelReport, Report, ReportAccumulator, report
 from fastlin.inspection.summary import StepSummary, Summary, summary
+from fastlin.inspection.token_explanation import explain_token
 from fastlin.inspection.transitions import Transition, TransitionWeights, transitions
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "TransitionWeights",
     "explain",
     "explain_text",
+    "explain_token",
     "grammar",
     "language",
     "ranking",

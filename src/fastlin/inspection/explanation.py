@@ -143,7 +143,10 @@ class Explainer:
 
     def __init__(self, model: Any) -> None:
         if hasattr(learner_of(model), "predict_nbest"):
-            raise TypeError("the labels of a sequence depend on each other: none has a score of its own to explain")
+            raise TypeError(
+                "the labels of a sequence depend on each other: none has a score of its own to explain; "
+                "explain_token explains one beside the others"
+            )
         self._model, self._weights, self._names = model, WeightView(model), FeatureNames(model)
         if self._weights.components:
             raise TypeError(

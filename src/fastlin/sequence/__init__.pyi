@@ -8,3 +8,4 @@ from fastlin.sequence.hmm.model import HMM as HMM
 from fastlin.sequence.memm.model import MEMM as MEMM
 from fastlin.sequence.perceptron.model import StructuredPerceptron as StructuredPerceptron
 from fastlin.sequence.tokens import Attributes as Attributes
+from fastlin.sequence.word_tokenizer import tokenize as tokenize

@@ -191,6 +191,13 @@ def shown(value):
     return f"{reprlib.repr(value)} ({type(value).__name__})"
 
 
+cdef list in_order(object values):
+    """The values of a container as a list; those of a set sorted, so that columns do not hang on hashes."""
+    if isinstance(values, (set, frozenset)) and all(isinstance(value, str) for value in values):
+        return sorted(values)
+    return list(values)
+
+
 def iterable(value):
     try:
         iter(value)
@@ -313,7 +320,7 @@ cdef class TokenReader(GrowingRows):
         elif isinstance(token, (bytes, bytearray, Number)) or not isinstance(token, Iterable):
             raise TypeError(f"{self.here()} got {shown(token)}; a token is a string, a list of strings, or a dict")
         else:
-            return self.take(list(token))
+            return self.take(in_order(token))
         return self.settle()
 
     cdef int take_dict(self, dict token) except -1:
@@ -368,7 +375,7 @@ cdef class TokenReader(GrowingRows):
                 self.take_value(name, inner, depth + 1)
                 self.settle()
         elif isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
-            values = list(value)
+            values = in_order(value)
             for inner in values:
                 if not isinstance(inner, str):
                     raise TypeError(f"{self.here()} feature {feature!r} has several values, of which "
@@ -410,8 +417,39 @@ cdef class TokenReader(GrowingRows):
             self.sequence += 1
         return 0
 
+    cdef void reset(self) noexcept:
+        """Forget all rows, but not their memory."""
+        self.n = self.rows = self.start = self.n_waiting = self.buffer.n = 0
+        self.sequence = self.first = 0
+        self.values = NULL
+
     cdef str here(self):
         return f"sequence {self.sequence}, token {self.rows - self.first}:"
 
     cdef tuple arrays(self):
         return *self.csr(), np.frombuffer(self.starts, np.int64)
+
+
+@final
+cdef class SentenceReader:
+    """Sequences of tokens, one at a time and all in the same memory: for one thread at a time."""
+
+    cdef TokenReader reader
+
+    def __cinit__(self, AttributeNames names not None, int64_t known):
+        self.reader = TokenReader()
+        self.reader.names, self.reader.known = names, known
+
+    def read(self, sequence):
+        """Return (indptr, indices, values, n): the CSR of its n tokens, in buffers that the next call writes to.
+
+        Values are None if all of them are 1.
+        """
+        cdef TokenReader reader = self.reader
+        reader.reset()
+        if type(sequence) is not list and type(sequence) is not tuple:
+            check_sequence(sequence, 0)
+        for token in sequence:
+            reader.take(token)
+            reader.end_token()
+        return reader.kept_ends, reader.kept_indices, reader.kept_values if reader.values else None, reader.rows

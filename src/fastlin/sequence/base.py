@@ -1,5 +1,6 @@
 """What all models of sequences share: tokens in, potentials of a chain, inference in blocks, labels out."""
 
+import contextlib
 import copy
 import numbers
 from abc import ABC, abstractmethod
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 import sklearn
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
@@ -18,6 +20,9 @@ from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential
 from fastlin.sequence.constraints import Constraints, as_allowed
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.label_lists import LabelLists, as_lists
+from fastlin.sequence.one_sentence import MAX_TOKENS, FrozenTagger, FrozenWeights
+from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.token_scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 from fastlin.validation.parameter_kinds import ABSENT, PLAIN, RUN, Integer, Kind, ParameterTable, estimator
@@ -30,6 +35,7 @@ class Derived:
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[Any, Any]] = {}
+        self.tagger: FrozenTagger | None = None  # of the objects that it says
 
     def of(self, name: str, source: Any, make: Callable[[], Any]) -> Any:
         """make(), of the source with this name; made once, unless two threads are at it at once."""
@@ -109,9 +115,10 @@ class SequenceModel(Estimator, ABC):
 
     # Inference
 
-    @reads
     def predict(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[list[Any]]:
         """The labels of the best path of each sequence; the first of `classes_` among equals.
+
+        One sequence alone goes a shorter way, as in `predict_one`.
 
         Parameters
         ----------
@@ -126,8 +133,51 @@ class SequenceModel(Estimator, ABC):
         -------
         list of lists of labels
         """
+        if lengths is None and allowed is None and type(X) is list and len(X) == 1:
+            labels = self._tag_one(X[0])
+            if labels is not None:
+                return LabelLists([labels])
+        return self._predict(X, lengths, allowed)
+
+    def predict_one(self, tokens: Any, *, allowed: Any = None) -> list[Any]:
+        """The labels of one sequence: `predict([tokens])[0]`.
+
+        Parameters
+        ----------
+        tokens : list of tokens
+        allowed : list, optional
+            None (any label), a label, or a set of labels for each token.
+
+        Returns
+        -------
+        list of labels
+        """
+        labels = self._tag_one(tokens) if allowed is None else None
+        return self._predict([tokens], None, None if allowed is None else [allowed])[0] if labels is None else labels
+
+    def predict_single(self, xseq: Any) -> list[Any]:
+        """`predict_one`, by the name that sklearn-crfsuite has for it.
+
+        Parameters
+        ----------
+        xseq : list of tokens
+        """
+        return self.predict_one(xseq)
+
+    def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
+        """p(y_t = k | x) of one sequence as a dict from labels for each token, as sklearn-crfsuite has it.
+
+        Parameters
+        ----------
+        xseq : list of tokens
+        """
+        p, labels = self.predict_marginals([xseq])[0], self.classes_.tolist()
+        return [dict(zip(labels, row, strict=True)) for row in p.tolist()]
+
+    @reads
+    def _predict(self, X: Any, lengths: Any, allowed: Any) -> list[list[Any]]:
         tokens, codes = self._best(X, lengths, allowed)
-        return LabelEncoder(self.classes_).lists(codes, tokens.starts)
+        return LabelLists(LabelEncoder(self.classes_).lists(codes, tokens.starts))
 
     @reads
     def predict_marginals(self, X: Any, *, lengths: Any = None, allowed: Any = None) -> list[NDArray[np.float64]]:
@@ -245,10 +295,64 @@ class SequenceModel(Estimator, ABC):
         chain = chain if rules is None else rules.restrict(chain)
         return ChainBatches(tokens, chain, potential, as_allowed(allowed, tokens, self.classes_))
 
+    # One sentence
+
+    def _tag_one(self, sentence: Any) -> list[Any] | None:
+        """The labels of a sentence by a tagger that is kept with what was learnt; None: that must go the long way.
+
+        A learner puts another dictionary in place: what is read of this one is of one moment.
+        """
+        known = self.__dict__
+        derived = known.get("_derived")
+        kind = type(sentence)
+        if derived is None or "classes_" not in known or kind not in (list, tuple) or len(sentence) > MAX_TOKENS:
+            return None
+        sources = self._frozen_sources(known)
+        if sources is None:
+            return None
+        tagger = derived.tagger
+        if tagger is None or not tagger.fits(sources):
+            tagger = self._snapshot()._freeze()
+            if tagger is None:
+                return None
+        return tagger.tag(sentence)
+
+    def _freeze(self) -> FrozenTagger | None:
+        """A tagger of this view, kept."""
+        sources = self._frozen_sources(self.__dict__)
+        constraints = self.constraints
+        if sources is None or not (constraints is None or isinstance(constraints, str | Constraints)):
+            return None  # what may be changed in place must be read anew
+        try:
+            validation.check_n_jobs(self.n_jobs)
+            frozen = self._frozen_weights()
+            rules = Constraints.resolve(constraints, self.classes_)
+            templates = None if self.features_ is None else self.features_.sentence_reader()
+            names = None if self._attributes is None else self._attributes.table
+            if (templates is None) == (names is None):
+                return None
+            if templates is not None and len(templates) != self.n_features_in_:  # they have learnt more since
+                return None
+            if rules is not None:
+                frozen = frozen._replace(chain=rules.restrict(frozen.chain))
+            tagger = FrozenTagger(sources, frozen, names, templates)
+        except ValueError:  # the long way says what is wrong
+            return None
+        self._derived.tagger = tagger
+        return tagger
+
+    def _frozen_sources(self, known: dict[str, Any]) -> tuple[Any, ...] | None:  # noqa: ARG002
+        """The objects that a frozen tagger is made of; None: there can be none."""
+        return None
+
+    def _frozen_weights(self) -> FrozenWeights:
+        """What a frozen tagger is made of."""
+        raise NotImplementedError
+
     # Checkpoints
 
     def _checkpoint_of(
-        self, tokens: Tokens, codes: NDArray[np.int32], path: Any, checkpoint_interval: Any, resume: Any, **given: Any
+        self, tokens: Tokens, labels: LabelCodes, path: Any, checkpoint_interval: Any, resume: Any, **given: Any
     ) -> storage.Checkpoint:
         """The file of a fit of these tokens, known by the arrays made of them: X may have been read once, and be gone.
 
@@ -259,7 +363,7 @@ class SequenceModel(Estimator, ABC):
             rows = tokens.rows
             arrays = rows.indptr, rows.indices[: rows.nnz], rows.values[: rows.nnz], tokens.starts
             identity = storage.identity(
-                self, {}, tokens=arrays, labels=(self.classes_, codes), attributes=self.attributes_, **given
+                self, {}, tokens=arrays, labels=(self.classes_, *labels.identity), attributes=self.attributes_, **given
             )
         return storage.Checkpoint(path, checkpoint_interval, resume, identity)
 
@@ -277,6 +381,7 @@ class SequenceModel(Estimator, ABC):
     def _tokens(self, X: Any, lengths: Any) -> Tokens:
         """Tokens to predict for."""
         self._check_fitted()
+        X = as_lists(X)
         if self.features_ is not None and not is_matrix(X):
             tokens = self._templated(X, lengths, learn=False)
             if tokens.rows.n_columns != self.n_features_in_:  # the templates have learnt more since
@@ -294,18 +399,18 @@ class SequenceModel(Estimator, ABC):
 
     def _codes(self, y: Any, tokens: Tokens) -> NDArray[np.int32]:
         """The codes of given labels; −1 for those unknown."""
-        return LabelEncoder(self.classes_).codes(y, tokens, unseen=-1)
+        return LabelEncoder(self.classes_).codes(as_lists(y), tokens, unseen=-1)
 
-    def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
+    def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, LabelCodes]:
         """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
         self._check_shared()
+        X = as_lists(X)
         self._reset_features(X)
         tokens = self._tokens_to_learn(X, lengths, None)
-        labels = LabelEncoder()
-        codes = labels.learn(y, tokens)
-        self.n_features_in_, self.classes_ = tokens.rows.n_columns, labels.classes_
+        classes, labels = as_known_labels(y, tokens)
+        self.n_features_in_, self.classes_ = tokens.rows.n_columns, classes
         Constraints.resolve(self.constraints, self.classes_)
-        return tokens, codes
+        return tokens, labels
 
     def _check_shared(self) -> None:
         """Check the parameters that all models of sequences have, but for constraints, which need the labels."""
@@ -322,6 +427,7 @@ class SequenceModel(Estimator, ABC):
 
     def _tokens_to_learn(self, X: Any, lengths: Any, n_columns: int | None) -> Tokens:
         """Tokens whose features may be new; a matrix has so many columns, or any number."""
+        X = as_lists(X)
         if self.features_ is not None and not is_matrix(X):
             tokens = self._templated(X, lengths, learn=True)
         else:
@@ -355,3 +461,33 @@ class SequenceModel(Estimator, ABC):
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
+
+
+def as_known_labels(y: Any, tokens: Tokens) -> tuple[NDArray[Any], LabelCodes]:
+    """`as_partly_labelled` of labels of which some must be known."""
+    classes, labels = as_partly_labelled(y, tokens)
+    if classes is None:
+        with contextlib.suppress(TypeError):
+            LabelEncoder().learn(y, tokens)  # says what sentences without a column of labels have
+        raise ValueError("y holds no label that is known")
+    if not labels.complete and classes.tolist() == [1]:
+        raise ValueError(
+            "y holds 1 and -1, which stands for a label that is not known: give the labels other numbers, as 0 and 1"
+        )
+    return classes, labels
+
+
+def frozen_features(known: dict[str, Any]) -> tuple[Any, ...]:
+    """What a frozen tagger depends on beside weights: parameters, labels, names, what templates have learnt."""
+    features = known["features_"]
+    index = None if features is None else features.__dict__.get("_index")
+    return known["constraints"], known["n_jobs"], known["classes_"], known["_attributes"], features, index
+
+
+def as_frozen_weights(weights: Any) -> Any:
+    """Weights [V, K] as `SentenceTagger` takes them."""
+    if not sp.issparse(weights):
+        return weights
+    return (
+        weights.indptr.astype(np.int64), weights.indices.astype(np.int32), weights.data.astype(np.float64)
+    )  # fmt: skip

@@ -19,6 +19,7 @@ def read_conll(
     columns: Sequence[int | str] | None = None,
     *,
     label: int | str | None = None,
+    unknown_label: str | None = None,
     separator: str | None = None,
     comments: bool | None = None,
     encoding: str = "utf-8",
@@ -41,6 +42,8 @@ def read_conll(
         columns if not given.
     label : int or str, optional
         The column of the labels, which is no part of tokens unless `columns` say so.
+    unknown_label : str, optional
+        What stands for a label that is not known, such as "?": it is read as None.
     separator : {"tab", "blanks"}, optional
         What stands between columns: one tab, or any number of blanks and tabs. If not given, tabs if the first token
         has one.
@@ -74,6 +77,7 @@ def read_conll(
         None if label is None else _checked([label])[0],
         None if separator is None else one_of("separator", separator, ["tab", "blanks"]),
         comments,
+        unknown_label,
     )
     return ConllReader(source, chosen, (encoding, errors), on_error)
 

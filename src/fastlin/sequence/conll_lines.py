@@ -35,7 +35,7 @@ class Sentence(list[tuple[str, ...]]):
     Attributes
     ----------
     labels : list of str or None
-        Those of the tokens, if a column of labels was asked for.
+        Those of the tokens, if a column of labels was asked for; None for one that is not known.
     lines : list of str
         The sentence as it stood in the file, with comments, lines that are no tokens, and all that stands between it
         and the sentence before: -DOCSTART- lines, and further empty lines.
@@ -53,7 +53,7 @@ class Sentence(list[tuple[str, ...]]):
 
     def __init__(self, tokens: Iterable[tuple[str, ...]] = (), path: str = "", line: int = 0) -> None:
         super().__init__(tokens)
-        self.labels: list[str] | None = None
+        self.labels: list[str | None] | None = None
         self.lines: list[str] = []
         self.ends: list[str] = []
         self.start = 0
@@ -93,6 +93,7 @@ class ColumnChoice(NamedTuple):
     label: int | str | None
     separator: str | None
     comments: bool | None
+    unknown_label: str | None
 
 
 class SentencesOfLines:
@@ -196,7 +197,7 @@ class SentencesOfLines:
         if sentence.form is None:
             sentence.form, sentence.labels = form, None if label is None else []
         if label is not None and sentence.labels is not None:
-            sentence.labels.append(label)
+            sentence.labels.append(None if label == self._chosen.unknown_label else label)
         sentence.append(token)
         sentence.places.append(len(sentence.lines))
 

@@ -1,4 +1,4 @@
-"""Which columns of files a tagger has learnt from."""
+"""Which columns of files a tagger has learnt from, and how these were written."""
 
 from typing import Any, NamedTuple, Self
 
@@ -6,21 +6,29 @@ from fastlin.sequence.conll_lines import Sentence
 
 
 class FileColumns(NamedTuple):
-    """The columns of tokens, None for all but that of the labels; that column; and how many a file had."""
+    """The columns of tokens, None for all but that of the labels; that column; and how many a file had.
+
+    `separator` and `comments` are what somebody said of the files; None: nothing.
+    """
 
     columns: list[int | str] | None
     label: int | str
     width: int
+    separator: str | None = None
+    comments: bool | None = None
 
     @classmethod
     def proved(cls, kept: Any) -> Self:
         """The columns that a file of a model names; ValueError: it names none."""
-        columns, label, width = kept
+        columns, label, width, *form = kept
+        separator, comments = form or (None, None)
         if columns is not None and (type(columns) is not list or not columns or not all(map(_names_one, columns))):
             raise ValueError("columns must be a list of numbers or names, or None")
         if not _names_one(label) or type(width) is not int or not 0 < width < 1 << 31:
             raise ValueError("label must be the number or the name of a column, width how many columns there are")
-        return cls(columns, label, width)
+        if separator not in (None, "tab", "blanks") or not (comments is None or type(comments) is bool):
+            raise ValueError("separator must be tab, blanks or None, comments True, False or None")
+        return cls(columns, label, width, separator, comments)
 
     def picked(self, sentence: Sentence) -> Sentence:
         """A sentence with the tokens as they were learnt; ValueError, if its file has other columns.

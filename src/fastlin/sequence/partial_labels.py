@@ -1,55 +1,162 @@
-"""Labels of sequences of which some are not known."""
+"""Labels of sequences of which some are not known, or known to be one of several."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.chain.token_labels import TokenLabels
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.label_lists import as_lists
 from fastlin.sequence.tokens import Tokens
+
+NOT_KNOWN = -1  # the code of a label that may be any
+FIRST_SET = -2  # the code of the first set; that of the next is −3, and so on
+NO_SETS = np.zeros((0, 0), np.uint8)
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LabelCodes:
+    """The codes of tokens' labels: −1 for one that is not known, −2 − m for one of those that members[m] marks."""
+
+    codes: NDArray[np.int32]  # [n_tokens]
+    n_labels: int
+    members: NDArray[np.uint8] = field(default_factory=lambda: NO_SETS)  # [n_sets, K]
+
+    @property
+    def complete(self) -> bool:
+        """Whether each token has one label."""
+        return bool((self.codes >= 0).all())
+
+    @property
+    def identity(self) -> tuple[NDArray[Any], ...]:
+        """The arrays that a checkpoint is known by."""
+        return (self.codes, self.members) if len(self.members) else (self.codes,)
+
+    def bind(self) -> TokenLabels:
+        """The codes as the kernels take them."""
+        return TokenLabels(self.codes, self.n_labels, self.members)
+
+    def with_classes(self, places: NDArray[np.int32], n_labels: int) -> "LabelCodes":
+        """The same among more labels, where the present ones have these places."""
+        codes = self.codes.copy()
+        codes[codes >= 0] = places[codes[codes >= 0]]
+        members = np.zeros((len(self.members), n_labels), np.uint8)
+        members[:, places] = self.members.reshape(-1, self.n_labels)
+        return LabelCodes(codes, n_labels, members)
+
+    def in_complete(self, starts: Numbers) -> NDArray[np.bool_]:
+        """Whether each token is in a sequence whose labels are all known."""
+        unknown = np.append(0, np.cumsum(self.codes < 0))[starts]
+        return np.repeat(np.diff(unknown) == 0, np.diff(starts))
+
+    def masks(self) -> NDArray[np.bool_]:
+        """Which labels each token may have, [n_tokens, K]."""
+        rows = np.concatenate([np.eye(self.n_labels, dtype=bool), self._sets(), np.ones((1, self.n_labels), bool)])
+        return rows[self._kinds()]
+
+    def log_choices(self) -> float:
+        """Σ log (K / labels that the token may have): −log p(y | x) where all labels are equally likely."""
+        if self.complete:
+            return len(self.codes) * float(np.log(self.n_labels))
+        sizes = self._sizes()
+        sizes[-1] = self.n_labels
+        return float(np.log(self.n_labels / sizes[self._kinds()]).sum())
+
+    def said(self, starts: Numbers, length: int = 1) -> tuple[Numbers, Numbers]:
+        """The paths of so many labels that are known or, where sets say so, possible: (last token, place) of each.
+
+        The labels (i, j) have the place i · K + j. No path goes over a token of which nothing is said.
+        """
+        kinds, sizes, K = self._kinds(), self._sizes(), self.n_labels
+        labels = np.concatenate([np.arange(K), np.nonzero(self._sets())[1]])  # of all kinds, one behind the other
+        first = (np.cumsum(sizes) - sizes)[kinds]
+        own = sizes[kinds]
+        ends = np.flatnonzero(np.arange(len(kinds)) - np.repeat(starts[:-1], np.diff(starts)) >= length - 1)
+        counts = np.ones(len(ends), np.int64)
+        for back in range(length):
+            counts *= own[ends - back]
+        tokens = np.repeat(ends, counts)
+        rank = np.arange(len(tokens)) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = np.zeros(len(tokens), np.int64)
+        for back in range(length):  # the digits of the rank choose the labels, the last one first
+            share = own[tokens - back]
+            places += K**back * labels[first[tokens - back] + rank % share]
+            rank //= share
+        return tokens, places
+
+    def _sets(self) -> NDArray[np.bool_]:
+        return self.members.reshape(-1, self.n_labels).astype(bool)
+
+    def _sizes(self) -> Numbers:
+        """How many labels are said by each kind of entry: a label, a set, nothing."""
+        return np.concatenate([np.ones(self.n_labels), self._sets().sum(axis=1), [0]]).astype(np.int64)
+
+    def _kinds(self) -> Numbers:
+        """Which of these kinds each token has."""
+        codes = self.codes.astype(np.int64)
+        last = self.n_labels + len(self.members)
+        return np.where(codes >= 0, codes, np.where(codes == NOT_KNOWN, last, self.n_labels + FIRST_SET - codes))
 
 
 @dataclass(frozen=True)
 class _Known(Tokens):
-    """The tokens whose labels are known, as one sequence that remembers where they were."""
+    """The labels that are said, as tokens of one sequence, each of which remembers where it was."""
 
     whole: Tokens
-    places: NDArray[np.int64]
+    places: Numbers
 
     def place(self, token: int) -> tuple[int, int]:
         return self.whole.place(int(self.places[token]))
 
 
-def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, NDArray[np.int32]]:
-    """(classes, codes): the sorted labels that are known, None if none is, and the code of each token, −1 for none.
+def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, LabelCodes]:
+    """(classes, codes): the sorted labels that are known, None if none is, and what is said of each token.
 
     y is None; or a list with, for each sequence, None or a list of labels; or one vector for all tokens. A label that
-    is not known is None, or −1 among numbers.
+    is not known is None, or −1 among numbers; a set of labels says that it is one of these.
     """
-    codes = np.full(tokens.n_tokens, -1, np.int32)
+    nothing = LabelCodes(np.full(tokens.n_tokens, NOT_KNOWN, np.int32), 1)
     if y is None:
-        return None, codes
+        return None, nothing
+    y = as_lists(y)
     y = y if isinstance(y, np.ndarray | list | tuple | str) or not hasattr(y, "__iter__") else list(y)
     flat = _flat(y, tokens)
-    if flat is None or (None not in flat and -1 not in flat):  # what is no list of labels is refused for what it is
+    if flat is None or not _partial(flat):  # what is no list of labels is refused for what it is
         labels = LabelEncoder()
         codes = labels.learn(y, tokens)
-        return labels.classes_, codes
-    there = np.array([not _is_hidden(label) for label in flat], bool)
-    if not there.any():
-        return None, codes
-    places = np.flatnonzero(there)
-    known = [label for label, is_there in zip(flat, there, strict=True) if is_there]
-    labels = LabelEncoder()
-    starts = np.array([0, len(known)])
-    codes[there] = labels.learn(known, _Known(tokens.rows, starts, tokens.binary, tokens, places))
-    return labels.classes_, codes
+        return labels.classes_, LabelCodes(codes, len(labels))
+    said = [_said(label, tokens, place) for place, label in enumerate(flat)]
+    sizes = np.fromiter(map(len, said), np.int64, len(said))
+    known = list(chain.from_iterable(said))
+    if not known:
+        return None, nothing
+    places, labels = np.repeat(np.arange(len(said)), sizes), LabelEncoder()
+    whole = _Known(tokens.rows, np.array([0, len(known)]), tokens.binary, tokens, places)
+    found = labels.learn(known, whole)
+    return labels.classes_, _grouped(found, sizes, len(labels))
+
+
+def _grouped(found: NDArray[np.int32], sizes: Numbers, n_labels: int) -> LabelCodes:
+    """What is said of tokens, from so many codes for each."""
+    codes = np.full(len(sizes), NOT_KNOWN, np.int32)
+    ends = np.cumsum(sizes)
+    codes[sizes == 1] = found[ends[sizes == 1] - 1]
+    sets: dict[tuple[int, ...], int] = {}
+    for token in np.flatnonzero(sizes > 1).tolist():
+        chosen = tuple(sorted(found[ends[token] - sizes[token] : ends[token]].tolist()))
+        codes[token] = FIRST_SET - sets.setdefault(chosen, len(sets))
+    members = np.zeros((len(sets), n_labels), np.uint8)
+    for chosen, place in sets.items():
+        members[place, list(chosen)] = 1
+    return LabelCodes(codes, n_labels, members)
 
 
 def _flat(y: Any, tokens: Tokens) -> list[Any] | None:
-    """A label, or none, for each token; None if y is not of the right form."""
+    """A label, a set, or nothing, for each token; None if y is not of the right form."""
     if isinstance(y, str | bytes | dict) or not hasattr(y, "__iter__"):
         return None
     parts = y.tolist() if isinstance(y, np.ndarray) else list(y)
@@ -70,5 +177,26 @@ def _holds(part: Any) -> bool:
     return hasattr(part, "__iter__") and not isinstance(part, str | bytes | dict | set | frozenset)
 
 
+def _partial(flat: list[Any]) -> bool:
+    """Whether something is not known."""
+    kinds = set(map(type, flat))
+    if kinds <= {str}:
+        return False
+    return any(issubclass(kind, set | frozenset | type(None)) for kind in kinds) or any(map(_is_hidden, flat))
+
+
+def _said(label: Any, tokens: Tokens, place: int) -> list[Any]:
+    """The labels that a token may have; none: any."""
+    if not isinstance(label, set | frozenset):
+        return [] if _is_hidden(label) else [label]
+    if not label or any(map(_is_hidden, label)):
+        sequence, token = tokens.place(place)
+        wrong = "no label" if not label else "what stands for a label that is not known"
+        raise ValueError(
+            f"y holds a set of {wrong} at sequence {sequence}, token {token}; give labels, or None for any"
+        )
+    return list(label)
+
+
 def _is_hidden(label: Any) -> bool:
-    return label is None or (isinstance(label, int | np.integer) and not isinstance(label, bool) and label == -1)
+    return label is None or (isinstance(label, int | np.integer) and not isinstance(label, bool) and label == NOT_KNOWN)

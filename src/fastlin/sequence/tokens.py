@@ -103,6 +103,11 @@ class Attributes:
         return other
 
     @property
+    def table(self) -> tuple[AttributeNames, int]:
+        """The table of names, and how many of them are known here."""
+        return self._table, self._n
+
+    @property
     def names(self) -> list[str]:
         """All names in the order of their columns; a new list each time."""
         return self._table.names(self._n)

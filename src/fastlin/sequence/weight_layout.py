@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fastlin.optim.design import Design
 from fastlin.optim.weight_layouts import observed_pairs
+from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import CSRRows
 
@@ -51,10 +52,17 @@ class HybridLayout:
 
 
 def lay_out(
-    tokens: Tokens, codes: NDArray[np.int32], n_labels: int, observed: bool, cutoff: NDArray[np.int64]
+    tokens: Tokens, known: LabelCodes, n_labels: int, observed: bool, cutoff: NDArray[np.int64]
 ) -> tuple[Design, HybridLayout]:
-    """The features that have weights: pairs seen in at least `cutoff[j]` tokens, or with every label."""
-    features, starts, labels = _pairs_of(Design.of(tokens.rows), codes, n_labels, observed, cutoff)
+    """The features that have weights: pairs seen in at least `cutoff[j]` tokens, or with every label.
+
+    A token has been seen with its label or, where a set is known, with each label of this; or with none.
+    """
+    said, codes = tokens.rows, known.codes
+    if observed and not known.complete:
+        of_tokens, places = known.said(tokens.starts)
+        said, codes = said.take(of_tokens), places.astype(np.int32)
+    features, starts, labels = _pairs_of(Design.of(said), codes, n_labels, observed, cutoff)
     sizes = np.diff(starts)
     few = MAX_UNTABLED_LABELS if observed else 0
     kinds = [np.flatnonzero(chosen) for chosen in (sizes > few, (sizes > 1) & (sizes <= few), (sizes == 1) & (few > 0))]

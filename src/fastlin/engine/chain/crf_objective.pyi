@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.chain.hybrid_weights import TokenWeights
+from fastlin.engine.chain.token_labels import TokenLabels
 from fastlin.engine.core.csr_view import CSRView
 
 Floats: TypeAlias = NDArray[np.float64]
 Starts: TypeAlias = NDArray[np.int64]
-Labels: TypeAlias = NDArray[np.int32]
 Padded: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, float]
 
 def evaluate(
@@ -18,7 +18,7 @@ def evaluate(
     last: int,
     weights: TokenWeights,
     padded: Padded,
-    y: Labels,
+    labels: TokenLabels,
     R: NDArray[Any],
     counts: Floats,
     edges: Floats,

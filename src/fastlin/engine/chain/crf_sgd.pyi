@@ -3,6 +3,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.chain.token_labels import TokenLabels
 from fastlin.engine.core.csr_view import CSRView
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -28,7 +29,7 @@ def sgd_epoch(
     weights: CRFWeights,
     tokens: CSRView,
     sequences: Starts,
-    y: Labels,
+    labels: TokenLabels,
     order: Starts,
     batch_size: int,
     t: int,

@@ -25,6 +25,7 @@ from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.chain.hybrid_weights cimport HybridWeights, score_tokens
 from fastlin.engine.core.mathx cimport exponential
 from fastlin.engine.chain.chain_inference cimport chain_marginals
+from fastlin.engine.chain.token_labels cimport LabelSets, TokenLabels, all_known, restrict_scores
 
 cdef struct StepRule:
     bint adagrad
@@ -98,6 +99,8 @@ cdef struct SequenceBatch:   # what the kernel works on; the sequences of a mini
     const int32_t* features
     const int64_t* sequences
     const int32_t* y
+    LabelSets sets
+    bint partial             # whether there are labels that are not known
     const int64_t* order
     Py_ssize_t n
     const int64_t* starts
@@ -147,27 +150,33 @@ cdef inline void subtract_observed(const SequenceBatch* batch, const int32_t* y,
             batch.counts[K * K + (y[t - 2] * K + y[t - 1]) * K + y[t]] -= 1
 
 
-cdef inline void add_expected(const SequenceBatch* batch, const Chain* chain, const double* exact,
-                              const double* Q) noexcept nogil:
-    """Add expected transitions: `exact` [size, P], and Q, to be multiplied by M."""
+cdef inline void add_expected(const SequenceBatch* batch, const Chain* chain, const double* exact, const double* Q,
+                              double sign) noexcept nogil:
+    """Add expected transitions, or take them away: `exact` [size, P], and Q, to be multiplied by M."""
     cdef Py_ssize_t h, i, j, c, K = chain.K, P = chain.P
     cdef double g
     for h in range(chain.rows):
         for i in range(K):
             c = (h * P + i) * P
             for j in range(K):
-                g = exact[c + j] + Q[c + j] * chain.M[c + j]
+                g = sign * (exact[c + j] + Q[c + j] * chain.M[c + j])
                 batch.counts[i * K + j] += g
                 if chain.rows > 1 and h < K:
                     batch.counts[K * K + (h * K + i) * K + j] += g
 
 
 cdef inline double batch_residuals(const SequenceBatch* batch, const HybridWeights* weights, const number* values,
-                                   const Chain* chain, Trellis* trellis, double scale, double* exact) noexcept nogil:
-    """Residuals and counts of a batch; returns its Σ −log p(y | x), −∞ where scores have left the numbers."""
+                                   const Chain* chain, Trellis* trellis, Trellis* allowed, double scale,
+                                   double* exact) noexcept nogil:
+    """Residuals and counts of a batch; returns its Σ −log p(y | x), −∞ where scores have left the numbers.
+
+    `exact` [2, size, P] is added the transitions that Q does not have: expected ones, and those of allowed paths.
+    """
     cdef int64_t n, s
     cdef Py_ssize_t T, t, k, P = chain.P
-    cdef double log_z, loss = 0
+    cdef double log_z, own, loss = 0
+    cdef const int32_t* y
+    cdef bint known
     cdef double* r = batch.residuals
     for n in range(batch.n):
         s = batch.sequences[batch.order[n]]
@@ -182,12 +191,24 @@ cdef inline double batch_residuals(const SequenceBatch* batch, const HybridWeigh
         log_z = chain_marginals(chain, trellis, T, NULL, NULL, exact, NULL)
         if not -INFINITY < log_z < INFINITY:
             return -INFINITY
-        loss += log_z - path_score(chain, trellis.S, T, NULL, NULL, batch.y + s)
+        y = batch.y + s
+        known = not batch.partial or all_known(y, T)
+        if known:
+            own = path_score(chain, trellis.S, T, NULL, NULL, y)
+        else:
+            restrict_scores(&batch.sets, y, T, P, trellis.S, allowed.S)
+            own = chain_marginals(chain, allowed, T, NULL, NULL, exact + chain.size * P, NULL)
+        loss += log_z - own
         memcpy(r, trellis.p, T * P * sizeof(double))
-        for t in range(T):
-            r[t * P + batch.y[s + t]] -= 1
+        if known:
+            for t in range(T):
+                r[t * P + y[t]] -= 1
+            subtract_observed(batch, y, T, weights.K, chain.rows > 1)
+        else:
+            for t in range(T):
+                for k in range(weights.K):
+                    r[t * P + k] -= allowed.p[t * P + k]
         r += T * P
-        subtract_observed(batch, batch.y + s, T, weights.K, chain.rows > 1)
     return loss
 
 
@@ -282,19 +303,23 @@ cdef class CRFWeights:
             self.batch.squares, self.batch.sums = &self.squares[0], &self.sums[0]
 
 
-def sgd_epoch(CRFWeights weights not None, CSRView tokens not None, const int64_t[::1] sequences, const int32_t[::1] y,
-              const int64_t[::1] order, Py_ssize_t batch_size, int64_t t, double eta0, double l1, double l2):
+def sgd_epoch(CRFWeights weights not None, CSRView tokens not None, const int64_t[::1] sequences,
+              TokenLabels labels not None, const int64_t[::1] order, Py_ssize_t batch_size, int64_t t, double eta0,
+              double l1, double l2):
     """Take a step for every `batch_size` of the sequences in `order`; t steps have been taken before.
 
     Where there are fewer values than indices, all are ones, and there are as many as the longest sequence needs.
-    Returns Σ −log p(y | x), each before its step, −∞ where scores have left the numbers.
+    Returns Σ −log p(y | x), each before its step, −∞ where scores have left the numbers; y may be known in part.
     """
     cdef StepRule rule = StepRule(weights.adagrad, eta0, l1, l2)
     cdef SequenceBatch batch = weights.batch
-    if sequences[sequences.shape[0] - 1] != tokens.stop or y.shape[0] != tokens.stop:
-        raise ValueError(f"sequences of {sequences[sequences.shape[0] - 1]} and labels of {y.shape[0]} tokens do not "
+    if sequences[sequences.shape[0] - 1] != tokens.stop or labels.n != tokens.stop:
+        raise ValueError(f"sequences of {sequences[sequences.shape[0] - 1]} and labels of {labels.n} tokens do not "
                          f"fit {tokens.stop}")
-    batch.indptr, batch.features, batch.sequences, batch.y = tokens.indptr, tokens.indices, &sequences[0], &y[0]
+    if labels.sets.K != weights.weights.K:
+        raise ValueError(f"labels of {labels.sets.K} do not fit weights of {weights.weights.K}")
+    batch.indptr, batch.features, batch.sequences, batch.y = tokens.indptr, tokens.indices, &sequences[0], labels.y
+    batch.sets, batch.partial = labels.sets, labels.partial
     batch.stride = tokens.n_values == tokens.n_indices
     if tokens.single:
         return take_steps(weights, &batch, <const float*>tokens.values, &rule, order, batch_size,
@@ -310,24 +335,28 @@ cdef double take_steps(CRFWeights state, SequenceBatch* batch, const number* val
     cdef Py_ssize_t K = weights.K, P = (K + 7) // 8 * 8, size = state.rows * P, n_transitions = batch.n_transitions
     cdef Py_ssize_t first = 0, k
     cdef Chain chain
-    cdef Trellis trellis
+    cdef Trellis trellis, allowed
     cdef const double* has_weight = &state.has_weight[0]
     cdef double* scale = &state.scale[0]
     cdef double* squares = NULL
     cdef double* memory = NULL
     cdef double eta, step, found, loss = 0
     memset(&trellis, 0, sizeof(Trellis))
+    memset(&allowed, 0, sizeof(Trellis))
     memset(&chain, 0, sizeof(Chain))
     chain.K, chain.P, chain.rows, chain.size = K, P, state.rows, size
     if rule.adagrad:
         squares = batch.squares + (batch.transitions - batch.w)
     try:
         allocate_trellis(&trellis, &chain, max_tokens, False, False)
-        memory = allocate_doubles(checked_product(3 * size + P, P) + P + size + n_transitions
+        if batch.partial:
+            allocate_trellis(&allowed, &chain, max_tokens, False, False)
+            allowed.S = allocate_doubles(checked_product(max_tokens, P))
+        memory = allocate_doubles(checked_product(4 * size + P, P) + P + size + n_transitions
                                   + checked_product(2 * P, max_tokens))
         set_chain_arrays(&chain, memory)
         batch.counts = memory + (2 * size + P) * P + P + size
-        trellis.S = batch.counts + n_transitions + size * P
+        trellis.S = batch.counts + n_transitions + 2 * size * P
         batch.residuals = trellis.S + max_tokens * P
         with nogil:
             while first < order.shape[0]:
@@ -336,14 +365,18 @@ cdef double take_steps(CRFWeights state, SequenceBatch* batch, const number* val
                 if rule.adagrad:
                     catch_up(batch, &weights, rule, t)
                 set_transitions(&chain, batch.transitions, batch.transitions + K * K, scale[0], memory)
-                memset(batch.counts, 0, (n_transitions + size * P) * sizeof(double))
+                memset(batch.counts, 0, (n_transitions + 2 * size * P) * sizeof(double))
                 memset(trellis.Q, 0, size * P * sizeof(double))
-                found = batch_residuals(batch, &weights, values, &chain, &trellis, scale[0],
+                if batch.partial:
+                    memset(allowed.Q, 0, size * P * sizeof(double))
+                found = batch_residuals(batch, &weights, values, &chain, &trellis, &allowed, scale[0],
                                         batch.counts + n_transitions)
                 loss += found
                 if found == -INFINITY:
                     break
-                add_expected(batch, &chain, batch.counts + n_transitions, trellis.Q)
+                add_expected(batch, &chain, batch.counts + n_transitions, trellis.Q, 1.0)
+                if batch.partial:
+                    add_expected(batch, &chain, batch.counts + n_transitions + size * P, allowed.Q, -1.0)
                 eta = rule.eta0 / (1 + rule.eta0 * rule.l2 * t)
                 if rule.adagrad:
                     add_feature_gradient(batch, &weights, values, P, 1.0 / batch.n, batch.sums)
@@ -360,6 +393,8 @@ cdef double take_steps(CRFWeights state, SequenceBatch* batch, const number* val
                 t += 1
     finally:
         free_trellis(&trellis)
+        free(allowed.S)
+        free_trellis(&allowed)
         free(memory)
     return loss
 

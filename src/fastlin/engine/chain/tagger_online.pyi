@@ -3,6 +3,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.chain.token_labels import TokenLabels
 from fastlin.engine.core.csr_view import CSRView
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -24,7 +25,7 @@ def run(
     tagger: OnlineTagger,
     tokens: CSRView,
     sequences: NDArray[np.int64],
-    y: NDArray[np.int32],
+    labels: TokenLabels,
     largest: float,
     order: NDArray[np.int64],
     position: int,

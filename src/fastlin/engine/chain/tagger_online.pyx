@@ -7,7 +7,8 @@
     mira         θ ← θ + Σ α_i Δ_i over the n best paths: the minimum of ½‖θ′ − θ‖² + C Σ ξ_i under
                  θ′·Δ_i ≥ d(y, ŷ_i) − ξ_i (McDonald, Crammer & Pereira 2005)
 
-where d counts the labels that differ. The average θ̄ = (1/T) Σ_t θ_t over the sequences is θ − U/T: a change at
+where d counts the labels that differ. Of labels that are known in part, the best path that they allow stands for y:
+y = argmax s(x, y′) over these. The average θ̄ = (1/T) Σ_t θ_t over the sequences is θ − U/T: a change at
 sequence t, counted from 0, is missing in t of the sums, and U sums t times the changes (Daumé 2006).
 
 A step touches the weights of its tokens and transitions, and nothing else.
@@ -29,6 +30,7 @@ from fastlin.engine.chain.sparse_difference cimport (
     SparseDifferences, add_to_difference, clear_differences, free_differences, gram_matrix, solve_mira_dual
 )
 from fastlin.engine.chain.hybrid_weights cimport HybridWeights, TokenWeights, score_tokens
+from fastlin.engine.chain.token_labels cimport TokenLabels, all_known, restrict_scores
 from fastlin.engine.chain.viterbi_dense cimport viterbi_forward_dense, backtrack_dense
 from fastlin.engine.chain.nbest cimport PartialPaths, n_best
 
@@ -94,6 +96,8 @@ cdef class OnlineTagger:
     cdef double* S           # [longest, P]
     cdef double* best        # [longest, size]
     cdef int32_t* paths      # [n_best, longest]
+    cdef double* allowed     # [longest, P]   scores of what labels known in part allow
+    cdef int32_t* target     # [longest]      the best path among these
 
     def __cinit__(self, TaggerRule rule, TaggerCounters[::1] counters, const int64_t[::1] starts, Py_ssize_t single,
                   const int32_t[::1] labels, weights, sums, seen):
@@ -152,8 +156,10 @@ cdef class OnlineTagger:
         free(self.paths)
         free(self.beam.states)
         free(self.beam.back)
-        self.S = self.best = NULL
-        self.paths = self.beam.states = self.beam.back = NULL
+        free(self.allowed)
+        free(self.target)
+        self.S = self.best = self.allowed = NULL
+        self.paths = self.target = self.beam.states = self.beam.back = NULL
         self.longest = 0
 
     cdef bint allocate_buffers(self, Py_ssize_t T) noexcept nogil:
@@ -166,7 +172,10 @@ cdef class OnlineTagger:
         self.paths = <int32_t*>allocate(checked_product(T, self.rule.n_best), sizeof(int32_t))
         self.beam.states = <int32_t*>allocate(checked_product(T, self.beam.width), sizeof(int32_t))
         self.beam.back = <int32_t*>allocate(checked_product(T, self.beam.width), sizeof(int32_t))
-        if not (self.S and self.best and self.paths and self.beam.states and self.beam.back):
+        self.allowed = <double*>allocate(checked_product(T, self.chain.P), sizeof(double))
+        self.target = <int32_t*>allocate(T, sizeof(int32_t))
+        if not (self.S and self.best and self.paths and self.beam.states and self.beam.back and self.allowed
+                and self.target):
             self.free_buffers()
             return False
         self.longest = T
@@ -341,6 +350,18 @@ cdef Py_ssize_t decode(OnlineTagger tagger, Py_ssize_t T, const int32_t* y, doub
     return T
 
 
+cdef const int32_t* choose_target(OnlineTagger tagger, TokenLabels labels, int64_t begin,
+                                  Py_ssize_t T) noexcept nogil:
+    """The labels of a sequence, whose scores are known: given ones, or the best of the paths that they allow."""
+    cdef const int32_t* y = labels.y + begin
+    if not labels.partial or all_known(y, T):
+        return y
+    restrict_scores(&labels.sets, y, T, tagger.chain.P, tagger.S, tagger.allowed)
+    viterbi_forward_dense(&tagger.chain, T, tagger.allowed, tagger.best)
+    backtrack_dense(&tagger.chain, T, tagger.best, tagger.AT, tagger.target)
+    return tagger.target
+
+
 cdef Py_ssize_t count_different(const int32_t* y, const int32_t* other, Py_ssize_t T) noexcept nogil:
     cdef Py_ssize_t t, n = 0
     for t in range(T):
@@ -446,35 +467,38 @@ cdef int learn_from_nbest(OnlineTagger tagger, const int64_t* indptr, const int3
     return DONE
 
 
-def run(OnlineTagger tagger not None, CSRView tokens not None, const int64_t[::1] sequences, const int32_t[::1] y,
-        double largest, const int64_t[::1] order, Py_ssize_t position, int64_t budget):
+def run(OnlineTagger tagger not None, CSRView tokens not None, const int64_t[::1] sequences,
+        TokenLabels labels not None, double largest, const int64_t[::1] order, Py_ssize_t position, int64_t budget):
     """Learn from the sequences `order` from `position` on, while the budget of multiply–adds lasts.
 
     No value is beyond ±largest. Returns the position that is next, and whether a step there would carry the numbers out
     of range: then it was not taken.
     """
     cdef int status = DONE
-    if sequences[sequences.shape[0] - 1] > tokens.stop or y.shape[0] < sequences[sequences.shape[0] - 1]:
-        raise ValueError(f"{tokens.stop} tokens and {y.shape[0]} labels do not fit the sequences")
+    if sequences[sequences.shape[0] - 1] > tokens.stop or labels.n < sequences[sequences.shape[0] - 1]:
+        raise ValueError(f"{tokens.stop} tokens and {labels.n} labels do not fit the sequences")
+    if labels.sets.K > tagger.chain.K or (labels.partial and labels.sets.K != tagger.chain.K):
+        raise ValueError(f"labels of {labels.sets.K} do not fit weights of {tagger.chain.K}")
     with nogil:
         if tokens.single:
-            position = learn_sequences(tagger, tokens, <const float*>tokens.values, &sequences[0],
-                                       &y[0] if y.shape[0] else NULL, largest, order, position, budget, &status)
+            position = learn_sequences(tagger, tokens, <const float*>tokens.values, &sequences[0], labels, largest,
+                                       order, position, budget, &status)
         else:
-            position = learn_sequences(tagger, tokens, <const double*>tokens.values, &sequences[0],
-                                       &y[0] if y.shape[0] else NULL, largest, order, position, budget, &status)
+            position = learn_sequences(tagger, tokens, <const double*>tokens.values, &sequences[0], labels, largest,
+                                       order, position, budget, &status)
     if status == NO_MEMORY:
         raise MemoryError
     return position, status == OVERFLOW
 
 
 cdef Py_ssize_t learn_sequences(OnlineTagger tagger, CSRView tokens, const number* values, const int64_t* sequences,
-                                const int32_t* y, double largest, const int64_t[::1] order, Py_ssize_t position,
+                                TokenLabels labels, double largest, const int64_t[::1] order, Py_ssize_t position,
                                 int64_t budget, int* status) noexcept nogil:
     """`run`; returns the position that is next."""
     cdef Py_ssize_t s, T
     cdef int64_t begin, offset
     cdef const int64_t* indptr
+    cdef const int32_t* y
     while position < order.shape[0] and budget > 0:
         s = order[position]
         begin, T = sequences[s], sequences[s + 1] - sequences[s]
@@ -484,11 +508,12 @@ cdef Py_ssize_t learn_sequences(OnlineTagger tagger, CSRView tokens, const numbe
                 break
             indptr, offset = tokens.indptr + begin, tokens.indptr[begin]
             score_tokens(&tagger.weights, indptr, tokens.indices + offset, values + offset, T, tagger.chain.P, tagger.S)
+            y = choose_target(tagger, labels, begin, T)
             if tagger.rule.loss == MIRA:
-                status[0] = learn_from_nbest(tagger, indptr, tokens.indices + offset, values + offset, y + begin, T,
+                status[0] = learn_from_nbest(tagger, indptr, tokens.indices + offset, values + offset, y, T,
                                              largest)
             else:
-                status[0] = learn_from_best(tagger, indptr, tokens.indices + offset, values + offset, y + begin, T,
+                status[0] = learn_from_best(tagger, indptr, tokens.indices + offset, values + offset, y, T,
                                             largest)
             if status[0] != DONE:
                 break

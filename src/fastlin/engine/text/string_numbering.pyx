@@ -5,9 +5,10 @@ language model begins with three marks: 0 begins a sentence, 1 ends it, 2 stands
 becomes 0 w₁ … wₙ 1, so that a 0 says where the next one begins, and nothing else has to.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from cython cimport final
 
 import numpy as np
@@ -28,6 +29,7 @@ cdef enum:
     END = 1
     UNKNOWN = 2
     MARKS = 3
+    SHORT_STRING = 256          # bytes
 
 ROOM_BEHIND = PADDING       # bytes that are read behind a text
 
@@ -181,6 +183,20 @@ cdef class StringNumbering:
         if not whole:
             raise MemoryError
         return numbers
+
+    def find(self, bytes text not None):
+        """The number of one string; −1: unknown."""
+        cdef char[SHORT_STRING + PADDING] buffer
+        cdef int64_t start = 0
+        cdef int32_t length, number = -1
+        if PyBytes_GET_SIZE(text) > SHORT_STRING:
+            arena = np.frombuffer(text + bytes(PADDING), np.uint8)
+            return int(self.number(arena, np.array([0, len(text)]), False)[0])
+        length = <int32_t>PyBytes_GET_SIZE(text)
+        memcpy(buffer, PyBytes_AS_STRING(text), length)
+        memset(buffer + length, 0, PADDING)
+        strings(&self.trie, False, buffer, &start, &length, 1, &number)
+        return number
 
     def split(self, const uint8_t[::1] text, Py_ssize_t n, bint learn, bint keep, int32_t[::1] tokens):
         """The sentences on the lines of the first n bytes: (tokens, lines, the first line with a mark, else −1).

@@ -150,6 +150,29 @@ cdef class PairNumbering:
         return left, right
 
 
+def fill_pairs(list numberings, const int32_t[:, ::1] pairs_of, int32_t[:, ::1] streams, Py_ssize_t n):
+    """The streams of pairs, which are known: rows of `pairs_of` are (left, right, distance, which numbering, stream).
+
+    Only the first n places of streams count; a pair whose right side is beyond them is none.
+    """
+    cdef Py_ssize_t k, first, stop, p
+    cdef int32_t left, right, distance, to
+    cdef PairNumbering numbering
+    if n > streams.shape[1]:
+        raise ValueError(f"streams of {streams.shape[1]} places have no {n}")
+    for k in range(pairs_of.shape[0]):
+        left, right, distance, to = pairs_of[k, 0], pairs_of[k, 1], pairs_of[k, 2], pairs_of[k, 4]
+        if not (0 <= left < streams.shape[0] and 0 <= right < streams.shape[0] and 0 <= to < streams.shape[0]):
+            raise ValueError(f"pair {k} is of streams that are not there")
+        numbering = numberings[pairs_of[k, 3]]
+        first, stop = max(0, -distance), n - max(0, distance)
+        for p in range(n):
+            streams[to, p] = -1
+        if first < stop:
+            pairs(&numbering.trie, False, &streams[left, first], &streams[right, first + distance], stop - first,
+                  &streams[to, first])
+
+
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 

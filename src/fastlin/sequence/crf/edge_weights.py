@@ -13,6 +13,7 @@ from fastlin.engine.core import observed_weights
 from fastlin.optim.design import Design
 from fastlin.optim.weight_layouts import observed_pairs
 from fastlin.runtime import parallel
+from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import CSRRows
 
@@ -36,18 +37,21 @@ class Edges:
     """
 
     def __init__(
-        self, tokens: Tokens, codes: NDArray[np.int32], K: int, columns: NDArray[np.int64], cutoff: int | None
+        self, tokens: Tokens, known: LabelCodes, K: int, columns: NDArray[np.int64], cutoff: int | None
     ) -> None:
         rows = _without(tokens.rows.columns(columns), tokens.starts[:-1][np.diff(tokens.starts) > 0])
-        places, everything = np.zeros(len(codes), np.int32), np.arange(len(columns))
-        places[1:] = codes[:-1] * K + codes[1:]
+        everything = np.arange(len(columns))
         self.n_labels, self.columns = K, columns
         self._whole = Design.of(rows, everything)
         if cutoff is None:
             self.starts = np.arange(len(columns) + 1, dtype=np.int64) * (K * K)
             self.labels = np.tile(np.arange(K * K, dtype=np.int32), len(columns))
         else:
-            self.starts, self.labels = observed_pairs(self._whole, places, K * K, np.full(len(columns), cutoff))
+            of_tokens, places = known.said(tokens.starts, 2)
+            seen = Design.of(rows.take(of_tokens), everything)
+            self.starts, self.labels = observed_pairs(
+                seen, places.astype(np.int32), K * K, np.full(len(columns), cutoff)
+            )
         self.blocks = [
             EdgeBlock(first, last, Design.of(rows.between(*tokens.starts[[first, last]].tolist()), everything))
             for first, last in parallel.split_by_length(tokens.starts, max(1, MAX_EDGE_SCORES // (K * K)))

@@ -15,13 +15,16 @@ from fastlin.core.estimator import learns
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.solvers import lbfgs, owlqn
 from fastlin.runtime import parallel
-from fastlin.sequence.base import ORDER, SequenceModel
+from fastlin.sequence.base import ORDER, SequenceModel, as_frozen_weights, frozen_features
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.crf import sgd
 from fastlin.sequence.crf.edge_weights import Edges
 from fastlin.sequence.crf.objective import CRFObjective, TransitionWeights, chain_of
+from fastlin.sequence.crfsuite_names import CRFsuiteAttributes, answers_crfsuite
+from fastlin.sequence.one_sentence import FrozenWeights
+from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weight_layout import HybridLayout, lay_out
@@ -36,15 +39,16 @@ MAX_PENALTY = 1e100  # of c1 and c2
 LARGE_VALUE = 1e3  # of values from which on weights of features and of transitions are too different for a solver
 
 
-class CRF(SequenceModel):
+class CRF(CRFsuiteAttributes, SequenceModel):
     """Linear-chain conditional random field (Lafferty, McCallum and Pereira 2001).
 
     p(y | x) = exp s(x, y) / Z(x), where s(x, y) = Σ_t θ_{y_t}·x_t + Σ_{t≥1} A(y_{t−1}, y_t). Minimises
 
         Σ −log p(y | x) + c2 (‖θ‖² + ‖A‖²) + c1 (‖θ‖₁ + ‖A‖₁),
 
-    which is CRFsuite's objective: there are no weights of starts and stops (mark the ends by features), no intercepts,
-    and what has no weight scores 0.
+    which is CRFsuite's objective. Of labels that are known in part, p(y | x) is the sum over all that they allow: the
+    marginal likelihood, of which a local optimum is found. There are no weights of starts and stops (mark the ends by
+    features), no intercepts, and what has no weight scores 0.
 
     Parameters
     ----------
@@ -53,7 +57,10 @@ class CRF(SequenceModel):
     order : {1, 2}
         2: triples of labels have weights, too.
     weights : {"observed", "dense"}
-        "observed": only the (feature, label) pairs and the transitions that were seen in training have weights.
+        "observed": only the (feature, label) pairs and the transitions that were seen in training have weights: a token
+        is seen with its label, with each of a set that is given, and with none if nothing is known.
+    transitions : {"observed", "dense"} or None
+        Which transitions have weights: those seen in training, or all; None: as `weights` says.
     cutoff : int
         How many tokens must have a pair, or a transition, for it to have a weight; with weights="dense", how many
         must have a feature.
@@ -92,6 +99,8 @@ class CRF(SequenceModel):
         θ; a CSR when observed.
     transitions_ : array of shape (n_labels, n_labels)
         A(from, to).
+    state_features_, transition_features_ : dict
+        The weights that are not 0, from (feature, label) and (label before, label).
     second_order_ : array of shape (n_labels, n_labels, n_labels) or None
         What order 2 adds to A(last, to): (last but one, last, to).
     edge_coef_ : CSR of shape (n_features, n_labels · n_labels) or None
@@ -121,7 +130,8 @@ class CRF(SequenceModel):
 
     _parameters: ClassVar[ParameterTable] = SequenceModel._parameters | {
         "c1": Real(at_least=0, at_most=MAX_PENALTY), "c2": Real(at_least=0, at_most=MAX_PENALTY), "order": ORDER,
-        "weights": OneOf(*WEIGHTS), "cutoff": Integer(at_least=1), "edges": PLAIN, "solver": OneOf(*SOLVERS),
+        "weights": OneOf(*WEIGHTS), "transitions": OneOf(*WEIGHTS) | ABSENT, "cutoff": Integer(at_least=1),
+        "edges": PLAIN, "solver": OneOf(*SOLVERS),
         "tol": Real(at_least=0), "eta0": Real(above=0) | ABSENT, "batch_size": Integer(at_least=1),
     }  # fmt: skip
 
@@ -135,6 +145,7 @@ class CRF(SequenceModel):
     converged_: bool
     n_iter_: int
 
+    @answers_crfsuite
     def __init__(
         self,
         *,
@@ -142,6 +153,7 @@ class CRF(SequenceModel):
         c2: float = 1.0,
         order: int = 1,
         weights: str = "observed",
+        transitions: str | None = None,
         cutoff: int = 1,
         edges: Any = None,
         features: Any = None,
@@ -160,6 +172,7 @@ class CRF(SequenceModel):
         self.c2 = c2
         self.order = order
         self.weights = weights
+        self.transitions = transitions
         self.cutoff = cutoff
         self.edges = edges
         self.features = features
@@ -194,6 +207,8 @@ class CRF(SequenceModel):
         X : list of sequences, or CSR of shape (n_tokens, n_features)
             A sequence is a list of tokens: strings, lists of strings or dicts.
         y : list of lists of labels, or with a CSR one array
+            None, or −1 among numbers, in the place of a label or of the labels of a sequence: not known. A set of
+            labels: one of these.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
         checkpoint : path, optional
@@ -210,10 +225,10 @@ class CRF(SequenceModel):
         """
         model = self._working_copy()
         model._check_parameters()
-        tokens, codes = model._learn(X, y, lengths)
-        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume)
+        tokens, labels = model._learn(X, y, lengths)
+        file = model._checkpoint_of(tokens, labels, checkpoint, checkpoint_interval, resume)
         with parallel.WorkerPool(self.n_jobs) as workers:
-            problem = model._problem(tokens, codes, workers)
+            problem = model._problem(tokens, labels, workers)
             del tokens  # laid out: as much memory again
             theta = np.zeros(problem.size)
             report = make_callback(model, lambda: model._install(problem, theta))
@@ -247,7 +262,7 @@ class CRF(SequenceModel):
         self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor, generator: np.random.Generator
     ) -> "StartingPoint":
         """Move θ to the optimum; where the way to it began."""
-        start = StartingPoint(len(problem.codes) * np.log(problem.layout.n_labels), theta)
+        start = StartingPoint(problem.labels.log_choices(), theta)
         if self.solver in sgd.SOLVERS:
             sgd.minimise(problem, theta, monitor, generator, self.solver, int(self.batch_size), self.eta0)
             return start
@@ -277,18 +292,19 @@ class CRF(SequenceModel):
         else:
             theta[:] = 0
 
-    def _problem(self, tokens: Tokens, codes: NDArray[np.int32], workers: parallel.WorkerPool) -> CRFObjective:
+    def _problem(self, tokens: Tokens, labels: LabelCodes, workers: parallel.WorkerPool) -> CRFObjective:
         K, V = len(self.classes_), tokens.rows.n_columns
         observed = self.weights == "observed"
         seen = self.cutoff if observed else None
-        design, layout = lay_out(tokens, codes, K, observed, np.full(V, self.cutoff, np.int64))
-        transition_weights = TransitionWeights.observed(codes, tokens.starts, K, int(self.order), seen)
+        design, layout = lay_out(tokens, labels, K, observed, np.full(V, self.cutoff, np.int64))
+        kept = self.cutoff if (self.transitions or self.weights) == "observed" else None
+        transition_weights = TransitionWeights.observed(labels, tokens.starts, K, int(self.order), kept)
         edges = None
         if self.edges is not None:
             columns = as_columns(self.edges, self.attributes_, V, "edges")
-            edges = Edges(tokens, codes, K, columns, seen) if len(columns) else None
+            edges = Edges(tokens, labels, K, columns, seen) if len(columns) else None
         c1, c2 = float(self.c1), float(self.c2)
-        return CRFObjective(design, layout, transition_weights, edges, tokens, codes, c1, c2, workers)
+        return CRFObjective(design, layout, transition_weights, edges, tokens, labels, c1, c2, workers)
 
     def _record(self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor) -> None:
         """History and certificate."""
@@ -323,6 +339,20 @@ class CRF(SequenceModel):
         K = len(self.classes_)
         three = None if self.second_order_ is None else as_table("second_order_", self.second_order_, (K, K, K))
         return chain_of(as_table("transitions_", self.transitions_, (K, K)), three)
+
+    def _frozen_sources(self, known: dict[str, Any]) -> tuple[Any, ...] | None:
+        if known["edge_coef_"] is not None:
+            return None
+        return known["coef_"], known["transitions_"], known["second_order_"], *frozen_features(known)
+
+    def _frozen_weights(self) -> FrozenWeights:
+        if self.coef_.shape != (len(self.classes_), self.n_features_in_):
+            raise ValueError("coef_ does not fit the labels and the features")
+        tables = [table for table in (self.transitions_, self.second_order_) if table is not None]
+        watched = [table for table in tables if table is as_table("transitions", table, np.shape(table))]
+        if len(watched) < len(tables):
+            raise ValueError("tables of another type are copied, and changes of theirs not seen")
+        return FrozenWeights(as_frozen_weights(self._by_feature()), self._chain(), self.classes_.tolist(), watched)
 
     def _by_feature(self) -> Any:
         """`coef_` as [V, K]; turned once."""

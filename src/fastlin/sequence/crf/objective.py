@@ -2,6 +2,9 @@
 
     f(θ) = Σ −log p(y | x) + c2 ‖θ‖²,    ∂f = expected − observed counts + 2 c2 θ     (c1 is the solver's business)
 
+Of a sequence whose labels are known in part, p(y | x) is the sum over all y that they allow, and what is expected of
+these counts as observed: the marginal likelihood, which is not convex.
+
 θ has four parts: weights of (feature, label) pairs, of pairs of labels, for order 2 of triples of labels, and of edges,
 (feature, label before, label) triples. Observed ones only, or all.
 
@@ -28,6 +31,7 @@ from fastlin.optim.log_linear_problem import FLOAT32_SAFE, WeightPrior
 from fastlin.runtime import parallel
 from fastlin.sequence.chain import NO_SCORES, Chain
 from fastlin.sequence.crf.edge_weights import EdgeBlock, Edges
+from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.weight_layout import HybridLayout
 
@@ -44,15 +48,16 @@ class TransitionWeights:
     order: int
     two: NDArray[np.int64]
     three: NDArray[np.int64]
-    seen: Floats = field(repr=False)  # how often each was observed, the pairs first
+    seen: Floats = field(repr=False)  # how often each was in sequences whose labels are all known, the pairs first
 
     @classmethod
     def observed(
-        cls, codes: NDArray[np.int32], starts: NDArray[np.int64], K: int, order: int, cutoff: int | None
+        cls, known: LabelCodes, starts: NDArray[np.int64], K: int, order: int, cutoff: int | None
     ) -> "TransitionWeights":
-        """Those seen at least `cutoff` times; all, if that is None."""
-        inner = np.ones(len(codes), bool)  # tokens that are not the first of their sequence
-        inner[starts[:-1][np.diff(starts) > 0]] = False
+        """Those seen at least `cutoff` times, or possible by what is known; all, if that is None."""
+        codes, complete = known.codes, known.complete
+        inner = np.ones(len(codes), bool) if complete else known.in_complete(starts)
+        inner[starts[:-1][np.diff(starts) > 0]] = False  # tokens that are the first of their sequence
         third = inner.copy()
         third[1:] &= inner[:-1]
         labels = codes.astype(np.int64)
@@ -62,9 +67,10 @@ class TransitionWeights:
             np.bincount(place[chosen[1:]], minlength=K**length)
             for place, chosen, length in zip(places, (inner, third), (2, 3), strict=False)
         ]
-        kept = [
-            np.arange(len(count)) if cutoff is None else np.flatnonzero(count >= max(cutoff, 1)) for count in counts
-        ]
+        said = counts
+        if not complete:
+            said = [np.bincount(known.said(starts, 2 + more)[1], minlength=len(c)) for more, c in enumerate(counts)]
+        kept = [np.arange(len(count)) if cutoff is None else np.flatnonzero(count >= max(cutoff, 1)) for count in said]
         seen = np.concatenate([count[place] for count, place in zip(counts, kept, strict=True)])
         return cls(K, order, kept[0], kept[1] if order == 2 else np.empty(0, np.int64), seen.astype(np.float64))
 
@@ -109,16 +115,17 @@ class CRFObjective:
 
     def __init__(
         self, design: Design, layout: HybridLayout, transition_weights: TransitionWeights, edges: Edges | None,
-        tokens: Tokens, codes: NDArray[np.int32], c1: float, c2: float, workers: parallel.WorkerPool,
+        tokens: Tokens, labels: LabelCodes, c1: float, c2: float, workers: parallel.WorkerPool,
     ) -> None:  # fmt: skip
         self.design, self.layout, self.transition_weights, self.edges = design, layout, transition_weights, edges
-        self.starts, self.codes, self.c2, self.workers = tokens.starts, codes, c2, workers
+        self.starts, self.labels, self.c2, self.workers = tokens.starts, labels, c2, workers
+        self.token_labels = labels.bind()
         parts = [layout.n_weights, transition_weights.n_weights, 0 if edges is None else edges.n_weights]
         self.bounds = np.cumsum([0, *parts]).tolist()
         self.size = self.n_weights = self.bounds[-1]
         self.prior = WeightPrior(np.full(1, 2 * c2), np.empty(0), c1)
         self.pieces = ChunkedVectors(self.size, workers)
-        self.residual = aligned_zeros((len(codes), layout.n_labels))
+        self.residual = aligned_zeros((tokens.n_tokens, layout.n_labels))
         tabled = layout.n_tabled
         self.column_cuts = [
             (low + first, high + first)
@@ -160,12 +167,18 @@ class CRFObjective:
         205 with the diagonal itself: curvatures change on the way. The residuals of θ are used up.
         """
         design, values, shares = self.design, self.design.column_values, self.residual
-        diagonal, n_pairs = np.empty(self.size), len(self.codes) - int(np.count_nonzero(np.diff(self.starts)))
+        known = self.labels.complete
+        codes, diagonal = self.labels.codes, np.empty(self.size)
+        n_pairs = len(codes) - int(np.count_nonzero(np.diff(self.starts)))
         of_features, of_transitions, of_edges = self.split(diagonal)
 
         def variances(start: int, stop: int) -> None:
-            some = shares[start:stop]
-            some[np.arange(stop - start), self.codes[start:stop]] += 1
+            some, own = shares[start:stop], codes[start:stop]
+            if known:
+                some[np.arange(stop - start), own] += 1
+            else:  # of labels that are not known, what is expected less what is so of the paths that are allowed
+                np.abs(some, out=some, where=(own < 0)[:, np.newaxis])
+                some[np.flatnonzero(own >= 0), own[own >= 0]] += 1
             some *= 1 - some
 
         self.workers.map(
@@ -220,7 +233,7 @@ class CRFObjective:
             some = edges[tokens.start - first_token : tokens.stop - first_token]
             loss = crf_objective.evaluate(
                 CSRView(indptr, indices, values, tokens.start, tokens.stop), self.starts, first, last, weights,
-                chain.padded, self.codes[tokens], self.residual[tokens], counts, some,
+                chain.padded, self.token_labels, self.residual[tokens], counts, some,
             )  # fmt: skip
             return loss, chain.unpad(counts)
 

@@ -66,8 +66,8 @@ class CRFUpdates:
         loss = 0.0
         for some in self._calls(order):
             loss += crf_sgd.sgd_epoch(
-                self._weights, self._tokens, self.problem.starts, self.problem.codes, some, self.batch_size, self.t,
-                self.eta0, self.l1, self.l2,
+                self._weights, self._tokens, self.problem.starts, self.problem.token_labels, some, self.batch_size,
+                self.t, self.eta0, self.l1, self.l2,
             )  # fmt: skip
             self.t += -(-len(some) // self.batch_size)
             if not np.isfinite(loss):

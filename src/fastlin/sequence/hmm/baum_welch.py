@@ -22,6 +22,7 @@ from fastlin.runtime.passes import PartitionSet
 from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.hmm.emissions import EmissionPrior, Emissions
 from fastlin.sequence.hmm.transitions import Smoothing, Transitions
+from fastlin.sequence.partial_labels import FIRST_SET
 from fastlin.sequence.token_scores import dense_scores
 from fastlin.sequence.tokens import Tokens
 
@@ -77,10 +78,11 @@ class HMMParameters:
 
 
 class SequenceBlock(NamedTuple):
-    """A partition of sequences: their tokens, the codes of these, the number of each sequence."""
+    """A partition of sequences: their tokens, what is known of their labels, the number of each sequence."""
 
     tokens: Tokens
     codes: NDArray[np.int32]
+    members: NDArray[np.uint8]  # of sets of labels, [n_sets, K]
     numbers: NDArray[np.int64]
     workers: Any
 
@@ -88,8 +90,10 @@ class SequenceBlock(NamedTuple):
 class SequenceBlocks(PartitionSet):
     """Some sequences at a time, with tokens up to a number; nothing is kept with them."""
 
-    def __init__(self, tokens: Tokens, codes: NDArray[np.int32], numbers: NDArray[np.int64]) -> None:
-        self._tokens, self._codes, self._numbers = tokens, codes, numbers
+    def __init__(
+        self, tokens: Tokens, codes: NDArray[np.int32], members: NDArray[np.uint8], numbers: NDArray[np.int64]
+    ) -> None:
+        self._tokens, self._codes, self._members, self._numbers = tokens, codes, members, numbers
         self._bounds = list(parallel.split_by_length(tokens.starts, BLOCK_TOKENS))
 
     def __len__(self) -> int:
@@ -101,7 +105,7 @@ class SequenceBlocks(PartitionSet):
         (first, last), starts = self._bounds[index], self._tokens.starts
         start, stop = int(starts[first]), int(starts[last])
         tokens = Tokens(self._tokens.rows.between(start, stop), starts[first : last + 1] - start, self._tokens.binary)
-        yield SequenceBlock(tokens, self._codes[start:stop], self._numbers[first:last], workers)
+        yield SequenceBlock(tokens, self._codes[start:stop], self._members, self._numbers[first:last], workers)
 
 
 class BaumWelch:
@@ -111,14 +115,15 @@ class BaumWelch:
         self,
         tokens: Tokens,
         codes: NDArray[np.int32],
+        members: NDArray[np.uint8],
         numbers: NDArray[np.int64],
         known: HMMCounts,
         vocabulary: EmissionPrior,
         smoothing: Smoothing,
         n_jobs: int | None,
     ) -> None:
-        """Of tokens whose codes may be −1, of sequences with these numbers, beside what is `known` of others."""
-        blocks = SequenceBlocks(replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64))), codes, numbers)
+        """Of tokens with `LabelCodes`, of sequences with these numbers, beside what is `known` of others."""
+        blocks = SequenceBlocks(replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64))), codes, members, numbers)
         self._data, self._known = parallel.WorkerPool(n_jobs).passes(blocks), known
         self._vocabulary, self._smoothing = vocabulary, smoothing
         self.width = len(known.labels)
@@ -237,6 +242,8 @@ def _expect(
     own = scores[there, codes[there]]
     scores[there] = -np.inf
     scores[there, codes[there]] = own
+    if (some := np.flatnonzero(codes <= FIRST_SET)).size:
+        scores[some] = np.where(block.members[FIRST_SET - codes[some]], scores[some], -np.inf)
     try:
         found = chain.expected(scores, tokens.starts, n_jobs=n_jobs)
     except NoPathError as error:

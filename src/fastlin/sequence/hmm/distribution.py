@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.estimator import reads
-from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.base import SequenceModel, frozen_features
 from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential, Potentials
 from fastlin.sequence.constraints import Mask
 from fastlin.sequence.hmm.state import HMMState
 from fastlin.sequence.hmm.tokens import WordTokens
 from fastlin.sequence.hmm.transitions import Transitions
+from fastlin.sequence.one_sentence import FrozenWeights
 from fastlin.sequence.token_scores import dense_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import whole_number
 
 Floats = NDArray[np.float64]
+MAX_KEPT_WORDS = 1 << 12  # unknown words whose scores are kept
 MAX_SAMPLED_FEATURES = 1 << 31  # features of all tokens
 LOG_FLOOR = float(np.log(1e-300))  # what a step of probability 0 costs a sequence that has no other path
 
@@ -127,6 +129,26 @@ class HMMDistribution(SequenceModel, ABC):
             return float(np.exp(-total / tokens.n_tokens))
 
     # Inference
+
+    def _frozen_sources(self, known: dict[str, Any]) -> tuple[Any, ...] | None:
+        state = known["_state"]
+        if not known["_words"] or "emissions" not in state.__dict__:
+            return None
+        return state, *frozen_features(known)
+
+    def _frozen_weights(self) -> FrozenWeights:
+        emissions = self._known().emissions
+        kept: dict[str, Floats] = {}
+
+        def of_unknown(word: str) -> Floats:
+            found = kept.get(word)
+            if found is None:
+                if len(kept) >= MAX_KEPT_WORDS:
+                    kept.clear()
+                found = kept[word] = emissions.of_one_unknown(word)
+            return found
+
+        return FrozenWeights(emissions.log_phi, self._chain(), self.classes_.tolist(), [], of_unknown)
 
     def _chain(self) -> Chain:
         found = self._known().chain

@@ -62,6 +62,13 @@ class Emissions:
         with np.errstate(divide="ignore"):
             self.log_unknown = np.log(unknown) - self._log_totals
 
+    def of_one_unknown(self, word: str) -> Floats:
+        """log φ of one word that was never seen, [K]: the row of `of_unknown`."""
+        if self.unknown_words is None:
+            return self.log_unknown
+        with np.errstate(divide="ignore"):
+            return np.log(self.unknown_words.of_one(word)) + (self._log_once - self._log_totals)
+
     def of_unknown(self, words: list[str]) -> Floats:
         """log φ of words that were never seen, [n, K]."""
         if self.unknown_words is None:

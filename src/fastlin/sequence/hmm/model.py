@@ -26,7 +26,8 @@ from fastlin.sequence.hmm.tokens import WordReader, listed, some_of
 from fastlin.sequence.hmm.transitions import Smoothing, Transitions, as_weights
 from fastlin.sequence.hmm.unknown_words import WORD_CLASSES
 from fastlin.sequence.label_encoder import LabelEncoder
-from fastlin.sequence.partial_labels import as_partly_labelled
+from fastlin.sequence.label_lists import as_lists
+from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of
 from fastlin.validation.parameter_kinds import (
@@ -202,7 +203,8 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         X : list of sequences, or CSR of shape (n_tokens, n_features)
             A sequence is a list of tokens: strings, lists of strings or dicts.
         y : list of lists of labels, or with a CSR one array, optional
-            None, or −1 among numbers, in the place of a label or of the labels of a sequence: they are hidden.
+            None, or −1 among numbers, in the place of a label or of the labels of a sequence: they are hidden. A set of
+            labels: one of these, which one is hidden.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
         checkpoint : path, optional
@@ -220,10 +222,11 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         model = self._working_copy()
         model._check_parameters()
         model._forget_fit()
-        tokens, codes = model._read_training_data(X, y, lengths)
+        tokens, labels = model._read_training_data(X, y, lengths)
+        codes = labels.codes
         Constraints.resolve(self.constraints, model.classes_)
         limits = decisive_limits(self.n_init, self.max_iter, self.tol)
-        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume, **limits)
+        file = model._checkpoint_of(tokens, labels, checkpoint, checkpoint_interval, resume, **limits)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
         model._hidden = bool(hidden.any())
         seen, seen_codes = some_of(tokens, codes, ~hidden)
@@ -232,7 +235,8 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         if not model._hidden:
             return self._take_fitted(model._install(known))
         numbers = np.flatnonzero(hidden)
-        em = BaumWelch(*some_of(tokens, codes, hidden), numbers, known, *model._em_priors(), self.n_jobs)
+        parts, members = some_of(tokens, codes, hidden), labels.members
+        em = BaumWelch(*parts, members, numbers, known, *model._em_priors(), self.n_jobs)
         monitor = FitMonitor(self.max_iter, make_callback(model, lambda: model._install(em.counts())), file)
         n_starts, generator, start = model._starts(tokens, known, monitor)
         best = best_run(em, monitor, self.tol, n_starts, lambda: em.start(start()), generator)
@@ -267,7 +271,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         if not (first or tokens.n_tokens):
             return self
         labels = LabelEncoder()
-        codes = labels.learn(y, tokens)
+        codes = labels.learn(as_lists(y), tokens)
         classes = labels.classes_ if first else union_of_labels(self.classes_, labels.classes_)
         Constraints.resolve(self.constraints, classes)
         codes = label_positions(classes, labels.classes_)[codes]
@@ -319,23 +323,24 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
 
     # Parts
 
-    def _read_training_data(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, NDArray[np.int32]]:
+    def _read_training_data(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, LabelCodes]:
         """Tokens and codes to fit this copy of the model to, −1 for labels that are hidden."""
         X = listed(X)
         self._reset_features(X)
         tokens = self._tokens_to_learn(X, lengths, None)
         self.n_features_in_, self._words = tokens.rows.n_columns, self._all_words(X)
-        classes, codes = as_partly_labelled(y, tokens)
+        classes, labels = as_partly_labelled(y, tokens)
         if classes is None:
             if self.n_components is None:
                 raise ValueError("no label is known: n_components must say how many states there are")
             if self.n_components > tokens.n_tokens:
                 raise ValueError(f"n_components={self.n_components} are more states than the {tokens.n_tokens} tokens")
             classes = np.arange(int(self.n_components))
+            labels = LabelCodes(labels.codes, len(classes))
         elif self.n_components not in (None, len(classes)):
             raise ValueError(f"n_components={self.n_components}, but y has {len(classes)} labels, which are the states")
         self.classes_ = classes
-        return tokens, codes
+        return tokens, labels
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fastlin import validation
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.hmm.state import HMMState
+from fastlin.sequence.label_lists import as_lists
 from fastlin.sequence.tokens import Tokens, is_matrix
 
 
@@ -87,6 +88,7 @@ def some_of(tokens: Tokens, codes: NDArray[np.int32], which: NDArray[np.bool_]) 
 
 def listed(X: Any) -> Any:
     """Sequences as tuples, which are read twice and are the same each time."""
+    X = as_lists(X)
     if is_matrix(X) or isinstance(X, str | bytes | dict) or not hasattr(X, "__iter__"):
         return X
     return [

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 MAX_RARE_COUNT = 10 + 1e-6  # occurrences of the words to learn from, at most; expected ones add up but for rounding
 MAX_SUFFIX = 10  # letters of an end
+MAX_KEPT_CLASSES = 1 << 14  # classes whose guesses are kept
 ENDINGS = (  # of English words, the longer before those that they end with
     "ness", "ment", "tion", "able", "ible", "less", "ing", "est", "ers", "ies", "ity", "ous", "ive", "ian", "ize", "ed",
     "er", "ly", "al", "ic", "en", "or", "es", "s", "y",
@@ -100,6 +101,27 @@ class UnknownWordModel:
         sums = counted.sum(axis=1)
         counted.data /= np.repeat(sums, np.diff(counted.indptr))
         self._shares = counted
+        self._guesses: dict[int, Floats] = {}  # of some classes
+
+    def of_one(self, word: str) -> Floats:
+        """g of one word, [K]; what its classes say is kept."""
+        find = self._places.get
+        found = self._prior
+        for name in self._classes(word):
+            place = find(name)
+            if place is not None:
+                guess = self._guesses.get(place)
+                found = self._extended(place, found) if guess is None else guess
+        return found
+
+    def _extended(self, place: int, found: Floats) -> Floats:
+        """g of a class, after that of the class that it is a part of."""
+        if len(self._guesses) >= MAX_KEPT_CLASSES:
+            self._guesses.clear()
+        shares, own = np.zeros(len(found)), slice(*self._shares.indptr[place : place + 2].tolist())
+        shares[self._shares.indices[own]] = self._shares.data[own]
+        guess = self._guesses[place] = (shares + self._theta * found) / (1 + self._theta)
+        return guess
 
     def __call__(self, words: Iterable[str]) -> Floats:
         """g of each word, [n, K]."""

@@ -21,6 +21,8 @@ class Unfolded(NamedTuple):
 class Histories:
     """The columns of tokens that know the labels before: V features; the label before, or K for none; in order 2, the
     pair of labels before, with K for the missing one; and those of features × the label before that occur.
+
+    A code of −1 stands for a label that is not known.
     """
 
     def __init__(
@@ -34,10 +36,11 @@ class Histories:
         self._before[1:] = np.where(self._first[1:], K, codes[:-1])
         self.n_features = tokens.rows.n_columns
         self._parts: list[Any] = [tokens.rows.matrix(), self._indicators(self._before, K + 1)]
+        self._known = self._before >= 0  # rows of which nothing is known before are not learnt from
         if order == 2:
             two_before = np.full(n, K)
             two_before[1:] = self._before[:-1]
-            pairs = np.where(self._first, -1, two_before * K + self._before)
+            pairs = np.where(self._first | ~self._known | (two_before < 0), -1, two_before * K + self._before)
             self._parts.append(self._indicators(pairs, (K + 1) * K))
         self._keys = np.empty(0, np.int64)  # feature · K + label before, of the products that occur
         self._conjoined = conjoined is not None
@@ -79,7 +82,7 @@ class Histories:
         wanted[conjoined] = True
         of_token = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
         indices, values = rows.indices[: rows.nnz], rows.values[: rows.nnz]
-        kept = wanted[indices] & ~self._first[of_token]
+        kept = wanted[indices] & (~self._first & self._known)[of_token]
         keys = indices[kept].astype(np.int64) * self.n_labels + self._before[of_token[kept]]
         self._keys, places = np.unique(keys, return_inverse=True)
         indptr = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]

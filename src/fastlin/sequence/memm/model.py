@@ -1,24 +1,31 @@
 """Maximum-entropy Markov models: a classifier of every token that sees the labels before."""
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import validation
+from fastlin import storage, validation
 from fastlin.core.callbacks import make_callback
-from fastlin.core.dataset import InMemoryDataset, training_view
+from fastlin.core.checkpoint_reader import CheckpointTarget
+from fastlin.core.dataset import NO_WEIGHTS, InMemoryDataset, training_view
 from fastlin.core.estimator import learns, reads
+from fastlin.core.fit_monitor import FitMonitor
 from fastlin.engine.chain import memm_normalizer
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
+from fastlin.runtime import parallel
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.beam_search import beam_paths
 from fastlin.sequence.chain import Chain
-from fastlin.sequence.chain_batches import ChainBatch, Potential, Potentials
+from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential, Potentials
 from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.memm.history_features import Histories
+from fastlin.sequence.memm.label_completion import MAX_ROUNDS, LabelCompletion
 from fastlin.sequence.memm.tag_dictionary import TagDictionary
+from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.token_scores import as_table, dense_scores, edge_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of, whole_number
@@ -38,6 +45,9 @@ class MEMM(SequenceModel):
     label before and, in order 2, one of the pair before. Minimises Σ −log p(y | x) + (1/2C) Σ θ², A included; the
     labels before are the right ones in training. Each token is normalised alone, so that a label which few can follow
     passes its probability on whatever the token says (the label bias problem); a `CRF` has none.
+
+    Of labels that are known in part, the best path that they allow stands for the right ones: first what is known is
+    learnt, then, in turns, paths and weights are found until no label changes.
 
     What `constraints`, `allowed` or the tag dictionary exclude is excluded when sequences are labelled, not in
     training: probabilities are p(y | x) over the sum of what is left.
@@ -184,6 +194,8 @@ class MEMM(SequenceModel):
         X : list of sequences, or CSR of shape (n_tokens, n_features)
             A sequence is a list of tokens: strings, lists of strings or dicts.
         y : list of lists of labels, or with a CSR one array
+            None, or −1 among numbers, in the place of a label or of the labels of a sequence: not known. A set of
+            labels: one of these.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
         checkpoint : path, optional
@@ -201,30 +213,89 @@ class MEMM(SequenceModel):
         model = self._working_copy()
         model._check_parameters()
         learner = model._learner()
-        tokens, codes = model._learn(X, y, lengths)
+        tokens, labels = model._learn(X, y, lengths)
         file = model._checkpoint_of(
-            tokens, codes, checkpoint, checkpoint_interval, resume, **learner._decisive_limits()
+            tokens, labels, checkpoint, checkpoint_interval, resume, **learner._decisive_limits()
         )
+        model._dictionary = None
+        stable = model._learn_labels(tokens, labels, learner, file)
         model._dictionary = TagDictionary.learn(
-            self.tag_dictionary, self.dictionary_cutoff, tokens, codes, model.classes_, model.attributes_
+            self.tag_dictionary, self.dictionary_cutoff, tokens, labels, model.classes_, model.attributes_
         )
-        histories = Histories(tokens, codes, len(model.classes_), self.order, model._conjoined(tokens))
-        if len(model.classes_) == 1:
-            model._install(histories, np.zeros((1, histories.n_columns), learner.dtype))._clear_report()
-            return self._take_fitted(model)
-        report = make_callback(model, lambda: model._install(histories, learner.coef_))
+        self._take_fitted(model)
+        learner._warn()
+        if not stable:
+            warnings.warn(
+                f"The labels that are not known still changed after {MAX_ROUNDS} rounds: raise C or give more labels.",
+                ConvergenceWarning, stacklevel=3,
+            )  # fmt: skip
+        return self
+
+    def _learn_labels(
+        self, tokens: Tokens, labels: LabelCodes, learner: LogisticRegression, file: storage.Checkpoint
+    ) -> bool:
+        """Find the weights and, of what is not known, the labels; whether these stand still."""
+        if labels.complete or len(self.classes_) == 1:
+            self._learn_tokens(tokens, np.maximum(labels.codes, 0), None, learner, file)
+            return True
+        monitor, masks = FitMonitor(1, checkpoint=file), labels.masks()
+        monitor.begin_run()
+
+        def learn(codes: NDArray[np.int32], learnable: NDArray[np.bool_] | None) -> bool:
+            self._learn_tokens(tokens, codes, learnable, learner, monitor.nested("tokens"))
+            return not learner._stopped
+
+        stable = LabelCompletion(tokens, labels, int(self.order)).run(
+            monitor, learn, lambda: self._best_allowed(tokens, masks)
+        )
+        self.converged_ = learner.converged_ and stable
+        return stable
+
+    def _learn_tokens(
+        self, tokens: Tokens, codes: NDArray[np.int32], learnable: NDArray[np.bool_] | None,
+        learner: LogisticRegression, file: CheckpointTarget,
+    ) -> None:  # fmt: skip
+        """Find the weights for the labels of all tokens, or of those that are learnable, whose codes are none below 0.
+
+        Where these have fewer than two labels, all weights are 0.
+        """
+        K = len(self.classes_)
+        histories = Histories(tokens, codes, K, self.order, self._conjoined(tokens))
+        weights, own = NO_WEIGHTS, codes
+        if learnable is not None:
+            weights, own = learnable.astype(np.float64), np.where(learnable, codes, 0)
+        if len(np.unique(codes if learnable is None else codes[learnable])) < 2:
+            learner.converged_, learner._stopped = True, False
+            self._install(histories, np.zeros((K, histories.n_columns), learner.dtype))._clear_report()
+            return
+
+        def install() -> MEMM:
+            return self._install(histories, _spread(learner.coef_, learner.classes_, K))
+
+        report = make_callback(self, install)
         if report is not None:
             learner.callback = lambda _, record: report(record)
         rows = validation.as_rows(histories.matrix(), nonnegative=learner._check_parameters() in COUNTS)
-        sample = training_view(InMemoryDataset(rows, classes=np.arange(len(model.classes_)), codes=codes))
+        sample = training_view(InMemoryDataset(rows, classes=np.arange(K), codes=own, weights=weights))
         learner._fit_sample(sample, learner._parts_of(sample), checkpoint=file)
-        model._install(histories, learner.coef_)
+        install()
         for told in REPORT_ATTRIBUTES:
-            setattr(model, told, getattr(learner, told))
-        model.n_iter_ = int(learner.n_iter_[0])
-        self._take_fitted(model)
-        learner._warn()
-        return self
+            setattr(self, told, getattr(learner, told))
+        self.n_iter_ = int(learner.n_iter_[0])
+
+    def _best_allowed(self, tokens: Tokens, masks: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The best paths among these labels, whatever constraints and dictionaries say of predictions."""
+        view = self._snapshot()
+        batches = ChainBatches(tokens, view._chain(), view._potential(), masks)
+        codes = np.empty(tokens.n_tokens, np.int32)
+
+        def decode(first: int, last: int) -> None:
+            block = batches.block(first, last)
+            codes[block.tokens] = block.infer("viterbi")[0]
+
+        with parallel.WorkerPool(self.n_jobs) as workers:
+            workers.map(decode, batches.cuts())
+        return codes
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
@@ -253,8 +324,6 @@ class MEMM(SequenceModel):
 
     def _install(self, histories: Histories, weights: NDArray[Any]) -> Self:
         """Have these weights of the columns of `histories`."""
-        if len(weights) < len(self.classes_):  # two labels share a column
-            weights = np.ascontiguousarray(np.vstack([-weights / 2, weights / 2]).T).T
         self.coef_, self.start_, self.transitions_, self.edge_coef_ = histories.unfold(weights)
         return self
 
@@ -304,6 +373,17 @@ class MEMM(SequenceModel):
         if one_of("decoder", self.decoder, DECODERS) == "viterbi":
             return super()._path(block)
         return beam_paths(block, 1 if self.decoder == "greedy" else whole_number("beam_width", self.beam_width, 1))
+
+
+def _spread(weights: NDArray[Any], codes: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    """The weights of the labels with these codes among those of all."""
+    if len(weights) < len(codes):  # two labels share a column
+        weights = np.ascontiguousarray(np.vstack([-weights / 2, weights / 2]).T).T
+    if len(codes) == n_labels:
+        return weights
+    every = np.zeros((weights.shape[1], n_labels), weights.dtype).T
+    every[codes] = weights
+    return every
 
 
 class LocalNormaliser:

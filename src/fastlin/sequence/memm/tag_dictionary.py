@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.sequence.column_selection import as_columns
+from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import whole_number
 
@@ -28,11 +29,13 @@ class TagDictionary:
         chosen: Any,
         cutoff: Any,
         tokens: Tokens,
-        codes: NDArray[np.int32],
+        known: LabelCodes,
         classes: NDArray[Any],
         names: list[str] | None,
     ) -> Self | None:
         """What the parameter `tag_dictionary` says: given entries, or the labels of words that `cutoff` tokens have.
+
+        A token without a known label says nothing, one with a set that it may be each of these.
 
         Given names that no token has are left out; given labels that no token has are an error.
         """
@@ -45,9 +48,10 @@ class TagDictionary:
         columns = as_columns(chosen, names, rows.n_columns, "tag_dictionary")
         present = (rows.values[: rows.nnz] != 0).astype(np.int64)
         words = sp.csr_array((present, rows.indices[: rows.nnz], rows.indptr), shape=(n, rows.n_columns))[:, columns]
-        labels = sp.csr_array((np.ones(n, np.int64), codes, np.arange(n + 1)), shape=(n, len(classes)))
-        counts = (words.T @ labels).toarray()
-        seen = counts.sum(axis=1) >= cutoff
+        of_tokens, labels = known.said(tokens.starts)
+        said = sp.csr_array((np.ones(len(labels), np.int64), (of_tokens, labels)), shape=(n, len(classes)))
+        counts = (words.T @ said).toarray()
+        seen = words.T @ (np.diff(said.indptr) > 0).astype(np.int64) >= cutoff
         return cls(columns[seen], counts[seen] > 0)
 
     @classmethod

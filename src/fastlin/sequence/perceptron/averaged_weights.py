@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.chain import tagger_online
+from fastlin.engine.chain.token_labels import TokenLabels
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.runtime.shared_lock import SharedLock
@@ -266,13 +267,14 @@ def _marks(shape: tuple[int, ...], places: NDArray[np.int64]) -> Bytes:
 
 
 class TrainingSequences(NamedTuple):
-    """Sequences to learn from: features numbered as the weights are, labels as codes."""
+    """Sequences to learn from: features numbered as the weights are, labels as codes or sets of these."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[Any]
     starts: NDArray[np.int64]
-    codes: NDArray[np.int32]
+    labels: TokenLabels
+    n_tokens: int
     largest: float  # no value is beyond ±
     n_features: int  # among which all are
     n_labels: int
@@ -282,7 +284,7 @@ class TrainingSequences(NamedTuple):
 
     def check(self, n_features: int, n_labels: int) -> None:
         """Check that features and labels are among so many, and that all arrays belong together."""
-        n, nnz = len(self.codes), int(self.indptr[-1])
+        n, nnz = self.n_tokens, int(self.indptr[-1])
         if not (
             len(self.indptr) == n + 1 and self.starts[0] == 0 and self.starts[-1] == n and len(self.indices) >= nnz
         ):
@@ -301,7 +303,7 @@ class TrainingSequences(NamedTuple):
         def step() -> tuple[int, bool]:
             nonlocal order
             order = order if position else choose()  # beside the first steps, which nobody sees without what it changes
-            return tagger_online.run(tagger, tokens, self.starts, self.codes, self.largest, order, position, BUDGET)
+            return tagger_online.run(tagger, tokens, self.starts, self.labels, self.largest, order, position, BUDGET)
 
         while position < len(self) and not overflow:
             position, overflow = state.change(step)

@@ -15,13 +15,16 @@ from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import label_positions, union_of_labels
-from fastlin.sequence.base import ORDER, SequenceModel
+from fastlin.sequence.base import ORDER, SequenceModel, as_frozen_weights, frozen_features
 from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.constraints import Constraints
 from fastlin.sequence.crf.objective import TransitionWeights, chain_of
+from fastlin.sequence.crfsuite_names import CRFsuiteAttributes, answers_crfsuite
 from fastlin.sequence.hmm.tokens import listed
 from fastlin.sequence.label_encoder import LabelEncoder
+from fastlin.sequence.one_sentence import FrozenWeights
+from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.perceptron.averaged_weights import (
     AveragedWeights,
     SavedWeights,
@@ -39,7 +42,7 @@ WEIGHTS = ("dense", "observed")
 MAX_MIRA_PATHS = 4096  # of a step of MIRA: their products take 128 MB
 
 
-class StructuredPerceptron(SequenceModel):
+class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
     """The structured perceptron (Collins 2002), averaged, and its passive–aggressive relatives.
 
     s(x, y) = Σ_t θ_{y_t}·x_t + Σ_{t≥1} A(y_{t−1}, y_t) = θ·f(x, y). Of each sequence ŷ = argmax s(x, y′) is found
@@ -52,6 +55,8 @@ class StructuredPerceptron(SequenceModel):
       (Crammer et al. 2006), CRFsuite's `pa`;
     * "mira": with the `n_best` best ŷ_i, the exact minimum of ½‖θ′ − θ‖² + C Σ ξ_i under θ′·Δ_i ≥ d(y, ŷ_i) − ξ_i,
       which may be a step though ŷ is right (McDonald, Crammer and Pereira 2005).
+
+    Of labels that are known in part, y is the best of the paths that they allow, under the weights at that step.
 
     Among equals ŷ has the lowest labels, seen from its end. As in a `CRF`, there are no weights of starts and stops:
     mark the ends by features. Constraints hold when sequences are labelled, not in training. Probabilities are those of
@@ -103,6 +108,8 @@ class StructuredPerceptron(SequenceModel):
         θ, or θ̄; a CSR when observed.
     transitions_ : array of shape (n_labels, n_labels)
         A(from, to).
+    state_features_, transition_features_ : dict
+        The weights that are not 0, from (feature, label) and (label before, label).
     second_order_ : array of shape (n_labels, n_labels, n_labels) or None
         What order 2 adds to A(last, to): (last but one, last, to).
     classes_ : array of shape (n_labels,)
@@ -144,6 +151,7 @@ class StructuredPerceptron(SequenceModel):
     _made: tuple[Any, NDArray[np.float64], NDArray[np.float64] | None] | None
     _generator: np.random.Generator
 
+    @answers_crfsuite
     def __init__(
         self,
         *,
@@ -203,6 +211,8 @@ class StructuredPerceptron(SequenceModel):
         X : list of sequences, or CSR of shape (n_tokens, n_features)
             A sequence is a list of tokens: strings, lists of strings or dicts.
         y : list of lists of labels, or with a CSR one array
+            None, or −1 among numbers, in the place of a label or of the labels of a sequence: not known. A set of
+            labels: one of these.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
         checkpoint : path, optional
@@ -219,10 +229,10 @@ class StructuredPerceptron(SequenceModel):
         """
         model = self._working_copy()
         model._check_parameters()
-        tokens, codes = model._learn(X, y, lengths)
-        state, training = model._initial_state(tokens, codes)
+        tokens, known = model._learn(X, y, lengths)
+        state, training = model._initial_state(tokens, known)
         model._install(state, validation.as_generator(self.random_state))
-        file = model._checkpoint_of(tokens, codes, checkpoint, checkpoint_interval, resume)
+        file = model._checkpoint_of(tokens, known, checkpoint, checkpoint_interval, resume)
         monitor = model._run_epochs(training, int(self.max_iter), self.tol, checkpoint=file)
         converged = monitor.converged or monitor.stopped or self.tol is None
         self._take_fitted(model._record(monitor.history, converged))
@@ -260,7 +270,7 @@ class StructuredPerceptron(SequenceModel):
             raise ValueError("partial_fit needs weights='dense': which pairs are observed is known when all data are")
         own = None if classes is None else LabelEncoder(classes)
         if first:
-            tokens, codes = model._learn(X, y, lengths)
+            tokens, labels = model._learn(X, y, lengths)
             seen = known = model.classes_
         else:
             model._check_can_continue()
@@ -268,19 +278,19 @@ class StructuredPerceptron(SequenceModel):
             tokens = model._tokens_to_learn(X, lengths, self.n_features_in_)
             if not tokens.n_tokens:
                 return self
-            labels = LabelEncoder()
-            codes = labels.learn(y, tokens)
-            seen, known = labels.classes_, union_of_labels(self.classes_, labels.classes_)
+            found, labels = as_partly_labelled(y, tokens)
+            seen = self.classes_ if found is None else found
+            known = union_of_labels(self.classes_, seen)
         known = known if own is None else union_of_labels(known, own.classes_)
         Constraints.resolve(self.constraints, known)
-        codes = label_positions(known, seen)[codes]
+        labels = labels.with_classes(label_positions(known, seen), len(known))
         model.n_features_in_, model.classes_ = tokens.rows.n_columns, known
         if first:
-            state, training = model._initial_state(tokens, codes)
+            state, training = model._initial_state(tokens, labels)
             model._install(state, validation.as_generator(self.random_state))
         else:
             assert model._state is not None, "what goes on has a state"
-            training = _training_sequences(tokens, codes, len(known))
+            training = _training_sequences(tokens, labels)
             state = model._state.grown(tokens.rows.n_columns, label_positions(known, self.classes_), len(known))
             model._install(state, model._generator)
         try:
@@ -297,17 +307,17 @@ class StructuredPerceptron(SequenceModel):
         if self.beam_width is not None and self.loss == "mira":
             raise ValueError("loss='mira' looks at the best paths, which a beam may not have: leave beam_width out")
 
-    def _initial_state(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[AveragedWeights, TrainingSequences]:
+    def _initial_state(self, tokens: Tokens, labels: LabelCodes) -> tuple[AveragedWeights, TrainingSequences]:
         """Weights that know nothing yet, and what they are to learn."""
         K, V = len(self.classes_), tokens.rows.n_columns
         if self.weights == "dense":
             weights = AveragedWeights.dense(V, K, int(self.order), bool(self.average))
-            return weights, _training_sequences(tokens, codes, K)
+            return weights, _training_sequences(tokens, labels)
         cutoff = int(self.cutoff)
-        design, layout = lay_out(tokens, codes, K, True, np.full(V, cutoff, np.int64))
-        transition_weights = TransitionWeights.observed(codes, tokens.starts, K, int(self.order), cutoff)
-        arrays = design.indptr, design.indices, design.values, tokens.starts, codes
-        training = TrainingSequences(*arrays, design.largest, design.n_features, K)
+        design, layout = lay_out(tokens, labels, K, True, np.full(V, cutoff, np.int64))
+        transition_weights = TransitionWeights.observed(labels, tokens.starts, K, int(self.order), cutoff)
+        arrays = design.indptr, design.indices, design.values, tokens.starts
+        training = TrainingSequences(*arrays, labels.bind(), tokens.n_tokens, design.largest, design.n_features, K)
         return AveragedWeights.observed(layout, transition_weights, design.features, bool(self.average)), training
 
     def _check_can_continue(self) -> None:
@@ -439,6 +449,20 @@ class StructuredPerceptron(SequenceModel):
         """What order 2 adds to A(last, to)."""
         return self._weights()[2]
 
+    def _frozen_sources(self, known: dict[str, Any]) -> tuple[Any, ...] | None:
+        state: AveragedWeights | None = known["_state"]
+        made = known["_made"]  # a view has those of its moment
+        if made is None and state is not None:
+            made = state.cached_weights(known["n_features_in_"])
+        return None if made is None else (made, *frozen_features(known))
+
+    def _frozen_weights(self) -> FrozenWeights:
+        weights, two, three = self._weights()
+        if not sp.issparse(weights):
+            weights = np.require(weights, validation.as_real(weights), ["C", "A"])
+        watched = [two] if three is None else [two, three]
+        return FrozenWeights(as_frozen_weights(weights), self._chain(), self.classes_.tolist(), watched)
+
     def _chain(self) -> Chain:
         return chain_of(*self._weights()[1:])
 
@@ -450,11 +474,11 @@ class StructuredPerceptron(SequenceModel):
         return lambda tokens, start, stop: Potentials(score(tokens, weights, start, stop))
 
 
-def _training_sequences(tokens: Tokens, codes: NDArray[np.int32], n_labels: int) -> TrainingSequences:
+def _training_sequences(tokens: Tokens, labels: LabelCodes) -> TrainingSequences:
     """Tokens whose features are numbered by their columns."""
     rows = tokens.rows
-    arrays = rows.indptr, rows.indices, rows.values, tokens.starts, codes
-    return TrainingSequences(*arrays, rows.largest, rows.n_columns, n_labels)
+    arrays = rows.indptr, rows.indices, rows.values, tokens.starts, labels.bind(), tokens.n_tokens
+    return TrainingSequences(*arrays, rows.largest, rows.n_columns, labels.n_labels)
 
 
 def _overflow_message(sequence: int) -> str:

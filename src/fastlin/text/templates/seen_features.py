@@ -139,7 +139,7 @@ class TemplateIndex:
 
     def _numbered(self, column: int, words: Bytes) -> tuple[Ints, Bytes]:
         """The numbers of a column's words, and those that are new, which have the numbers behind the known ones."""
-        n, (arena, offsets) = self._n_words(column), words
+        n, (arena, offsets) = self.n_words(column), words
         starts, lengths = offsets[:-1], np.diff(offsets).astype(np.int32)
         numbers = self.words[column].number(arena, offsets, False)
         numbers[numbers >= n] = -1
@@ -252,7 +252,7 @@ class TemplateIndex:
             else:
                 tokens = numbers[source.column]
                 if source.column in forms:
-                    tokens = np.where(tokens < self._n_words(source.column), tokens, -1)
+                    tokens = np.where(tokens < self.n_words(source.column), tokens, -1)
             if source in self._gazetteers:
                 tokens = self._gazetteers[source].spans(
                     _looked_up(tokens, self._table_of(source), unknown_values), starts
@@ -260,15 +260,29 @@ class TemplateIndex:
                 table, unknown_values = self._marks[source], NO_NUMBERS
             yield tokens, table, unknown_values, *self._around[source]
 
-    # Parts
+    # What reads one sentence asks
 
-    def _n_words(self, column: int) -> int:
+    def reading(self) -> Any:
+        """Hold the tables, which grow in place, for as long as a `with` lasts."""
+        return self._shared.lock.reading()
+
+    def around(self, source: StreamSource) -> tuple[Ints, Ints]:
+        """What a source has before sequences, and behind them."""
+        return self._around[source]
+
+    def table_of(self, source: StreamSource) -> Ints | None:
+        """The values of a source for the words that are known; None: the numbers of the words themselves."""
+        return self._table_of(source) if source in self._tables else None
+
+    def n_words(self, column: int) -> int:
         """The number of a column's words that are known."""
         return self._n.words[self.program.columns.index(column)]
 
+    # Parts
+
     def _table_of(self, source: StreamSource) -> Ints:
         """The values of a source for the words that are known."""
-        return self._tables[source].values[: self._n_words(source.column)]
+        return self._tables[source].values[: self.n_words(source.column)]
 
     def _strings_of(self, space: int) -> Any:
         column = self.program.own_column(space)

@@ -106,6 +106,24 @@ class WordForms:
         return those, different.names(len(different))
 
 
+def has_flag(word: str, function: str) -> bool:
+    """Whether a word has a flag."""
+    return _FLAGS[function](word.translate(_SHAPES))
+
+
+def form_of(word: str, function: str, argument: Any, folded: bool) -> str | None:
+    """What a function makes of one word, as `WordForms.numbers` makes it of many; None: nothing."""
+    if function in ("shape", "short_shape"):
+        shape = word.translate(_SHAPES)
+        return _RUN.sub(r"\1", shape) if function == "short_shape" else shape
+    text = word.lower() if folded else word
+    if function == "word":
+        return text
+    if len(text) < argument:
+        return None
+    return text[len(text) - argument :] if function == "suffix" else text[:argument]
+
+
 class Gazetteer:
     """Entries of one word or several, as a tree: see `spans` of the kernel."""
 

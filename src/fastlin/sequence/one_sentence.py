@@ -1,0 +1,83 @@
+"""One sentence at a time: what a model of one moment needs to label it, bound once and kept with what was learnt."""
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.chain.sentence_tagger import SentenceTagger
+from fastlin.sequence.attributes import SentenceReader
+from fastlin.sequence.chain import Chain
+from fastlin.sequence.token_scores import LARGEST
+
+MAX_TOKENS = 256  # of a sentence that is labelled so: the kernel holds Python's lock
+WordScores = Callable[[str], NDArray[np.float64]]
+Rows = tuple[Any, Any, Any]  # indptr, indices, values; None: all are 1
+
+
+class FrozenWeights(NamedTuple):
+    """What `SentenceTagger` takes of a model: weights, the chain, labels, arrays that users may write to.
+
+    `unknown_words`: the scores of words that have no weights, where all tokens are words.
+    """
+
+    weights: Any
+    chain: Chain
+    labels: list[Any]
+    watched: list[NDArray[np.float64]]
+    unknown_words: WordScores | None = None
+
+
+class FrozenTagger:
+    """A tagger of one moment of a model, made of the objects `sources`: it holds as long as these are the model's.
+
+    Any number of threads may use it: each takes a reader and a tagger of its own for a sentence.
+    """
+
+    def __init__(self, sources: tuple[Any, ...], frozen: FrozenWeights, names: Any, templates: Any) -> None:
+        """`names`: the table and the number of features' names; or `templates`: what reads sentences."""
+        self._sources, self._frozen, self._names, self._templates = sources, frozen, names, templates
+        self._free = [self._workspace()]
+
+    def fits(self, sources: tuple[Any, ...]) -> bool:
+        """Whether it is made of these objects."""
+        return all(map(operator.is_, self._sources, sources))
+
+    def tag(self, sentence: list[Any]) -> list[Any] | None:
+        """The labels of a sentence; None: there is something about it that must be looked at in detail."""
+        try:
+            workspace = self._free.pop()
+        except IndexError:
+            workspace = self._workspace()
+        try:
+            return self._tag(sentence, *workspace)
+        finally:
+            self._free.append(workspace)
+
+    def _tag(self, sentence: list[Any], reader: SentenceReader | None, tagger: SentenceTagger) -> list[Any] | None:
+        if not tagger.unchanged():
+            return None
+        if reader is None:
+            rows = self._templates.read(sentence)
+            if rows is None:
+                return None
+            (indptr, indices, values), n = rows, len(sentence)
+        else:
+            indptr, indices, values, n = reader.read(sentence)
+        unknown = self._frozen.unknown_words
+        if unknown is not None and set(map(type, sentence)) != {str}:
+            return None
+        if not tagger.score(indptr, indices, values, n):
+            return None
+        if unknown is not None:
+            for t in range(n):
+                if indptr[t + 1] == indptr[t]:
+                    tagger.replace(t, unknown(sentence[t]))
+        return tagger.decode()
+
+    def _workspace(self) -> tuple[SentenceReader | None, SentenceTagger]:
+        frozen = self._frozen
+        tagger = SentenceTagger(frozen.weights, frozen.chain.padded, frozen.labels, LARGEST**2, frozen.watched)
+        return None if self._names is None else SentenceReader(*self._names), tagger
