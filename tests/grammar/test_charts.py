@@ -128,6 +128,15 @@ def test_a_chart_that_is_too_large_is_refused_before_it_is_made() -> None:
         grammar.predict([["a"] * 10_000])
 
 
+def test_chains_of_too_many_symbols_are_refused_before_memory_is_taken() -> None:
+    deep = "".join(f"(S{number} " for number in range(100_000)) + "(N a)" + ")" * 100_000
+    grammar = PCFG(vertical=1).fit([deep])
+    assert np.isfinite(grammar.log_joint([deep])).all()
+    for ask in (grammar.predict, grammar.predict_nbest, grammar.score_samples, grammar.predict_marginals):
+        with pytest.raises(MemoryError, match=r"unary rules join 100001 symbols.* at most 8192"):
+            ask(["a"])
+
+
 @pytest.mark.parametrize("method", ["predict", "predict_nbest", "predict_marginals", "score_samples"])
 @pytest.mark.parametrize("decoding", ["recall", "viterbi"])
 def test_a_chart_ends_with_the_job_that_makes_it(method: str, decoding: str) -> None:
