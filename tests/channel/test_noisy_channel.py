@@ -311,6 +311,7 @@ def test_no_sentence_and_no_word(observed):
         ({"the": {"A": math.nan}}, ValueError, "got 'A': nan"),
         ({"the": {"A": "1"}}, ValueError, "got 'A': '1'"),
         ({"the": {"A": None}}, ValueError, "got 'A': None"),
+        ({"the": {"A": 1 + 0j}}, ValueError, "must hold probabilities"),
         ({"the": {"A": 0.7, "B": 0.7}}, ValueError, "sum to 1 or less, got 1.4 for 'the'"),
         ({"the": [("A", 0.5)]}, TypeError, "table"),
         ({1: {"A": 0.5}}, TypeError, "table"),

@@ -356,6 +356,8 @@ def test_trees_in_files_are_judged_as_evalb_does(shell, tmp_path):
         ("evaluate {0}/dev.mrg --predicted {0}/dev.mrg --decoding recall", "--decoding is of a model"),
         ("evaluate {0}/dev.mrg --predicted {0}/dev.mrg --parameters {0}/words.txt", "words.txt, line 1: the keyword"),
         ("evaluate - -m {0}/grammar.fastlin", "standard input: there are no trees"),
+        ("evaluate {0}/dev.mrg --predicted {0}/dev.mrg --min-f1 nan", "--min-f1 takes a number from 0 to 1, got nan"),
+        ("train {0}/train.mrg --symbols 3 -m m", "--symbols begins with a random grammar"),
     ],
 )
 def test_mistakes_are_explained_in_a_line(shell, place, tmp_path, monkeypatch, words, message):

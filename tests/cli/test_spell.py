@@ -98,6 +98,17 @@ def test_a_dialogue_shows_what_else_a_word_may_stand_for(place, run):
     assert third.startswith("> ")
 
 
+def test_a_dialogue_goes_on_where_a_word_becomes_a_part_of_an_address(tmp_path, run):
+    (tmp_path / "text.txt").write_text("see the www site\nwww www www www\nthe www page\n" * 5)
+    assert main(["spell", "train", str(tmp_path / "text.txt"), "-m", str(tmp_path / "model"), *BOLD, "--quiet"]) == 0
+    code, printed = run(["spell", "correct", "-m", tmp_path / "model", "--interactive"], b"see ww.foo page\nthe")
+    assert code == 0
+    first, second, third, *_ = printed.decode().splitlines()
+    assert first == "> see www.foo page"
+    assert second.startswith("  ww -> www (alone: www")
+    assert third == "> the"
+
+
 def test_dictionaries_models_and_pairs_are_learnt_from(run, tmp_path):
     (tmp_path / "words.txt").write_text("cup\t30\ncap\ncake\t5\n\n")
     (tmp_path / "pairs.tsv").write_text("cup\tkup\t3\ncake\tkake\n")

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastlin.engine.core.interruption import WatchedFlag
 from fastlin.grammar import PCFG, Tree
 from oracles.grammar import Production, as_text, derivations, inside
+from support.estimators import interrupted_after
 
 SYMBOLS, WORDS = ("S", "A", "B"), ("x", "y")
 MAX_CHAIN = 4  # unary rules in a row that are enumerated
@@ -124,3 +126,30 @@ def test_a_chart_that_is_too_large_is_refused_before_it_is_made() -> None:
     grammar = PCFG.from_rules("S -> S S [0.5] | 'a' [0.5]", max_memory=1 << 20)
     with pytest.raises(MemoryError, match=r"10000 words and 1 symbols takes \d+ bytes: max_memory allows 1048576"):
         grammar.predict([["a"] * 10_000])
+
+
+def test_chains_of_too_many_symbols_are_refused_before_memory_is_taken() -> None:
+    deep = "".join(f"(S{number} " for number in range(100_000)) + "(N a)" + ")" * 100_000
+    grammar = PCFG(vertical=1).fit([deep])
+    assert np.isfinite(grammar.log_joint([deep])).all()
+    for ask in (grammar.predict, grammar.predict_nbest, grammar.score_samples, grammar.predict_marginals):
+        with pytest.raises(MemoryError, match=r"unary rules join 100001 symbols.* at most 8192"):
+            ask(["a"])
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_nbest", "predict_marginals", "score_samples"])
+@pytest.mark.parametrize("decoding", ["recall", "viterbi"])
+def test_a_chart_ends_with_the_job_that_makes_it(method: str, decoding: str) -> None:
+    grammar = PCFG.from_rules("S -> S S [0.5] | 'a' [0.5]", decoding=decoding)
+    with WatchedFlag(np.ones(1, np.int32)), pytest.raises(InterruptedError):
+        getattr(grammar, method)([["a"] * 100])
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("method", ["predict", "predict_nbest", "predict_marginals", "score_samples"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_the_parsing_of_long_sentences(method: str, n_jobs: int) -> None:
+    names = [f"A{number}" for number in range(40)]
+    rules = [f"{a} -> {a} {names[i - 1]} [0.3] | {names[i - 7]} {a} [0.3] | 'a' [0.4]" for i, a in enumerate(names)]
+    grammar = PCFG.from_rules("\n".join(rules), n_jobs=n_jobs)
+    assert interrupted_after(0.5, lambda: getattr(grammar, method)([["a"] * 1000] * 4)) < 0.5

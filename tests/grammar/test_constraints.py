@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fastlin.grammar import PCFG, SpanCRF, Tree
+from fastlin.grammar import PCFG, SpanCRF, Tree, charts
 from fastlin.grammar.constraints import Bracket, Given, check_nested, span_place, span_states
 from oracles.grammar import Production, as_text, derivations
 
@@ -235,3 +235,17 @@ def test_labels_over_one_span_that_are_too_many_are_refused():
     with pytest.raises(ValueError, match="12 labels are given over one span"):
         grammar.predict([["x"]], brackets=[[(0, 1, label) for label in labels]])
     assert str(grammar.predict([["x"]], brackets=[[(0, 1, "L3"), (0, 1, "L1")]])[0]).startswith("(L0 (L1 (L2 (L3 x")
+
+
+def test_chains_through_labels_are_kept_as_far_as_memory_goes(monkeypatch):
+    trees = ["(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (NN it))))", "(S (VP (NP (NN it))))", "(X (S (NP (NN it))))"]
+    X = [["it"]] * 6
+    brackets = [[(0, 1, label) for label in labels.split()] for labels in ("S", "S NP", "NP", "VP NP", "S", "X")]
+    wanted = PCFG().fit(trees)
+    found = wanted.predict_marginals(X, brackets=brackets)
+    assert len(wanted._learnt.charts._labelled) == 5
+    monkeypatch.setattr(charts, "MAX_PAIRS", 1)
+    grammar = PCFG().fit(trees)
+    assert grammar.predict_marginals(X, brackets=brackets) == found
+    assert len(grammar._learnt.charts._labelled) == 1
+    assert grammar.predict(X, brackets=brackets) == wanted.predict(X, brackets=brackets)

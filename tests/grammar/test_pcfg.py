@@ -182,6 +182,7 @@ def test_a_sentence_without_words_has_no_tree() -> None:
         ("S -> A [1.0]", "A has no rules; words stand in quotes"),
         ("S -> 'a' [0.5]", "the rules of S have probabilities that add up to 0.5"),
         ("S -> 'a'", r"line 1: S -> a has no probability, as \[0.5\]"),
+        ("S -> A [1.0]\nA -> 'a' '' [1.0]", "line 2, column 10: a word between quotes has a letter at least"),
         ("S -> 'a' [x]", r"line 1: a probability is a number from 0 to 1, got \[x\]"),
         ("S -> [1.0]", "line 1: a right side of S is empty"),
         ("S 'a' [1.0]", "line 1: a rule begins with its left side and ->"),

@@ -141,6 +141,14 @@ def test_the_gradient_is_that_of_differences(horizontal, vertical):
             assert slope[place] == pytest.approx((values[0] - values[1]) / (2 * step), abs=1e-5)
 
 
+@pytest.mark.parametrize("c2", [0.0, 1e-300, 1e-160, 1e-120, 1e-80, 1e-12])
+def test_a_prior_of_next_to_nothing_is_none(c2):
+    model = SpanCRF(solver="lbfgs", min_count=1, c2=c2, tol=1e-3, max_iter=200).fit(TREES)
+    assert model.converged_
+    assert model.objective_ < 0.1
+    assert model.score(TREES) == 1
+
+
 def test_lbfgs_reaches_the_optimum():
     model = SpanCRF(horizontal=0, solver="lbfgs", min_count=1, c2=0.05, tol=1e-7, max_iter=1000).fit(TREES)
     with WorkerPool(1) as workers:

@@ -77,6 +77,10 @@ def test_a_tree_may_be_as_deep_as_it_likes() -> None:
     assert restore_tree(binarizer.derive(tree), binarizer.symbols) == tree
     assert len(tree.to_svg()) > 100_000
     assert pickle.loads(pickle.dumps(tree)).leaves() == ["word"]
+    lines = tree.to_lines(40)
+    assert len(lines) < 5_000_000
+    assert max(len(line) - len(line.lstrip()) for line in lines.split("\n")) == 40
+    assert Tree.from_string(lines) == tree
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastlin.engine.core.interruption import WatchedFlag, look
 from fastlin.runtime import parallel
 from fastlin.validation import as_rows
+from support.estimators import interrupted_after
 from support.strategies import sparse_matrices
 
 
@@ -62,3 +64,46 @@ def test_workers_within_a_job_end_with_those_that_they_work_for(n_jobs):
         with pytest.raises(InterruptedError):
             inner.map(work, [(start, start + 1) for start in range(2, 100)])
         assert len(begun) < 10
+
+
+def look_for_ever(seconds=30.0):
+    """Look at what may end the job, until it does, or for so long."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        look()
+
+
+@pytest.mark.parametrize("first", ["fails", "goes on"])
+def test_a_job_that_looks_ends_with_one_that_fails(first):
+    def work(kind):
+        if kind == "fails":
+            time.sleep(0.05)
+            raise ValueError("no more")
+        look_for_ever()
+
+    kinds = [("fails",), ("goes on",)]
+    started = time.perf_counter()
+    with parallel.WorkerPool(2) as workers, pytest.raises(ValueError, match="no more"):
+        workers.map(work, kinds if first == "fails" else kinds[::-1])
+    assert time.perf_counter() - started < 10
+
+
+def test_a_look_is_at_the_innermost_flag_of_its_own_thread():
+    look()
+    raised, lowered = np.ones(1, np.int32), np.zeros(1, np.int32)
+    with WatchedFlag(raised):
+        with WatchedFlag(lowered):
+            look()
+        with pytest.raises(InterruptedError):
+            look()
+        with parallel.WorkerPool(2) as workers:  # whose threads have the pool's flag, and no other
+            workers.map(look, [() for _ in range(10)])
+    look()
+    with pytest.raises(ValueError, match="one number"):
+        WatchedFlag(np.zeros(0, np.int32))
+
+
+@pytest.mark.timing
+def test_ctrl_c_ends_jobs_of_other_threads_that_look():
+    with parallel.WorkerPool(3) as workers:
+        assert interrupted_after(0.1, lambda: workers.map(look_for_ever, [() for _ in range(3)])) < 0.5

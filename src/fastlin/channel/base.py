@@ -83,7 +83,7 @@ class TableChannel(Channel):
 
     def _add(self, source: str, row: Mapping[str, float]) -> None:
         for observed, p in row.items():
-            number = not isinstance(p, bool | str) and np.isscalar(p) and np.isreal(p)
+            number = not isinstance(p, bool | str) and np.isscalar(p) and not np.iscomplexobj(p)
             if not isinstance(observed, str) or not number or not 0 <= p <= 1:
                 raise ValueError(
                     f"channel must hold probabilities, from 0 to 1, of words, "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fastlin.channel.base import Candidates
 from fastlin.channel.source import Source
+from fastlin.engine.core.interruption import look
 
 TOGETHER = 1 << 16  # pairs of a state and a word that the source is asked at once
 
@@ -132,6 +133,7 @@ class BeamSearch:
         for position in range(max(map(len, tokens.rows), default=0)):
             going_on = [place for place, row in enumerate(tokens.rows) if position < len(row) and nodes[place]]
             for part in self._parts(tokens, going_on, position, nodes):
+                look()
                 self._advance(tokens, part, position, nodes, keys)
         return self._ended(nodes)
 

@@ -5,7 +5,7 @@ import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -60,6 +60,14 @@ class SpellingState(FieldsOnly):
     def indices(self) -> dict[int, Any]:
         """Of each number of edits the index that was made when it was first asked for."""
         return {}
+
+
+class Change(NamedTuple):
+    """A word in place of what is written from `start` to before `stop`; the two may be the same."""
+
+    start: int
+    stop: int
+    word: str
 
 
 class SpellingCorrector(ReadsSentences, StatefulEstimator[SpellingState]):
@@ -280,12 +288,21 @@ class SpellingCorrector(ReadsSentences, StatefulEstimator[SpellingState]):
         return ["".join(itertools.islice(corrected, len(of_text))) for of_text in lines]
 
     def _corrected(self, lines: list[str]) -> Iterator[str]:
-        """Lines, some at a time."""
+        """Lines with other words in place of those that were misspelt."""
+        for line, changes in zip(lines, self._changes(lines), strict=True):
+            parts, end = [], 0
+            for one in changes:
+                parts += [line[end : one.start], one.word]
+                end = one.stop
+            yield "".join([*parts, line[end:]])
+
+    def _changes(self, lines: list[str]) -> Iterator[list[Change]]:
+        """What is to be changed in each line, some lines at a time."""
         finder = self._finder()
         search = ContextSearch(finder, int(self.n_candidates), int(self.beam))
         jobs = [(lines[first : first + LINES],) for first in range(0, len(lines), LINES)]
         with WorkerPool(self.n_jobs) as workers:
-            for some in workers.map(search.correct, jobs):
+            for some in workers.map(search.changes, jobs):
                 yield from some
 
     # --- words -------------------------------------------------------------------------------------------------------
@@ -350,8 +367,8 @@ class ContextSearch:
     n_candidates: int
     beam: int
 
-    def correct(self, lines: list[str]) -> list[str]:
-        """Lines with the best words in place of those that others are better than."""
+    def changes(self, lines: list[str]) -> list[list[Change]]:
+        """The best words in place of those of each line that others are better than."""
         finder, forms = self.finder, self.finder.dictionary.forms
         found = [list(TOKENS.finditer(line)) for line in lines]
         numbers: dict[str, int] = {}
@@ -360,12 +377,11 @@ class ContextSearch:
         rows = [row[first : first + LONGEST] for row in tokens for first in range(0, len(row), LONGEST)]
         chosen = itertools.chain.from_iterable(decode(finder.source, rows, candidates, finder.source_weight, self.beam))
         entries = candidates.entries.tolist()
-        corrected = []
-        for line, of_line in zip(lines, found, strict=True):
-            parts, end = [], 0
-            for one, place in zip(of_line, chosen, strict=False):
-                if (entry := entries[place]) != STAYS:
-                    parts += [line[end : one.start()], _replaced(one.group(), forms[entry])]
-                    end = one.end()
-            corrected.append("".join([*parts, line[end:]]))
-        return corrected
+        return [
+            [
+                Change(one.start(), one.end(), _replaced(one.group(), forms[entry]))
+                for one, place in zip(of_line, chosen, strict=False)
+                if (entry := entries[place]) != STAYS
+            ]
+            for of_line in found
+        ]

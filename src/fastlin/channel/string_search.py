@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fastlin.channel.edit_costs import EditCosts
 from fastlin.channel.source import ModelSource, listed
+from fastlin.engine.core.interruption import look
 from fastlin.lm.vocabulary import BEGIN, END, MARKS
 from fastlin.runtime.parallel import WorkerPool
 
@@ -77,6 +78,7 @@ class StringSearch:
         fronts: list[Prefixes] = [{} for _ in range(len(observed) + 2)]
         fronts[0][""] = Prefix("", 0, self._model.start(), 0.0, {Place(0, False): 0.0})
         for j in range(len(observed) + 1):
+            look()
             nodes = fronts[j] = self._pruned(self._with_dropped(self._pruned(fronts[j])))
             if j < len(observed):
                 self._advance(nodes, numbers[j], fronts[j + 1])

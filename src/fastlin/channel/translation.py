@@ -19,6 +19,7 @@ from fastlin.channel.lexical_model import LexicalModel
 from fastlin.channel.sentence_pairs import MOST_PLACES
 from fastlin.channel.source import Source
 from fastlin.channel.word_alignment import UniformAlignment
+from fastlin.engine.core.interruption import look
 from fastlin.lm.vocabulary import BEGIN, MARKS
 
 Floats = NDArray[np.float64]
@@ -125,6 +126,7 @@ class SourceSearch:
         to_come = TO_COME * t.max(axis=0, initial=0.0) * a[-1 if len(a) > null else 0].max(initial=0.0)
         sources = [PartialSource(0.0, self.source.start(), d, ())]
         for length in range(lengths[-1] + 1):
+            look()
             if length:
                 row = a[min(null + length - 1, len(a) - 1)]
                 sources = self._extended(sources, keys, t * row, to_come, n_best == 1)

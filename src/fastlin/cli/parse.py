@@ -34,6 +34,8 @@ def train(options: argparse.Namespace) -> int:
     given = argparse.Namespace(files=[*options.files, *options.raw, *options.brackets], dev=options.dev)
     if not given.files:
         raise UserError("there is nothing to learn from: FILEs of trees, --raw or --brackets")
+    if options.symbols is not None and options.files:
+        raise UserError("--symbols begins with a random grammar, of sentences alone: there are FILEs of trees")
     model_io.check_target(options.model, given)
     model_io.check_dev(given)
     model = _learner(options)
@@ -99,6 +101,8 @@ def evaluate(options: argparse.Namespace) -> int:
         raise UserError("say what is judged: --predicted FILE of trees, or -m MODEL for those that it finds")
     if options.predicted == "-" and "-" in options.files:
         raise UserError("--predicted -: standard input holds the right trees")
+    if options.min_f1 is not None and math.isnan(options.min_f1):
+        raise UserError("--min-f1 takes a number from 0 to 1, got nan: no F1 is below it")
     progress = Progress(options)
     settings = None if options.parameters is None else EvalbParameters.from_file(options.parameters)
     if options.model is not None:

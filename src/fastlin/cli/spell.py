@@ -9,7 +9,6 @@ from typing import Any
 
 import fastlin
 from fastlin.channel import SpellingCorrector
-from fastlin.channel.text_words import TOKENS
 from fastlin.cli import lm, model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.learners import build
@@ -117,10 +116,11 @@ def _talk(model: Any) -> int:
             return 0
         corrected = model.correct(line)
         _write(corrected if corrected.endswith("\n") else corrected + "\n")
-        for old, new in zip(TOKENS.findall(line), TOKENS.findall(corrected), strict=True):
-            if old != new:
-                others = ", ".join(f"{word} {log_prob:.2f}" for word, log_prob in model.suggest(old, SHOWN))
-                _write(f"  {old} -> {new} (alone: {others})\n")
+        for piece in line.splitlines(keepends=True):  # one, but for signs that end lines elsewhere
+            for start, stop, new in next(model._changes([piece])):
+                if (old := piece[start:stop]) != new:
+                    others = ", ".join(f"{word} {log_prob:.2f}" for word, log_prob in model.suggest(old, SHOWN))
+                    _write(f"  {old} -> {new} (alone: {others})\n")
 
 
 # --- what is learnt from ---------------------------------------------------------------------------------------------

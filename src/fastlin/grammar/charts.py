@@ -17,6 +17,7 @@ from fastlin.runtime.made_once import made_once
 
 Floats = NDArray[np.float64]
 CELL_BYTES = 16  # of a symbol over a span; twice as many where constituents are expected
+MAX_PAIRS = 1 << 26  # of states of chains through given labels, which are kept for other sentences: 512 MB
 LEAST_LOG_P = np.log(1e-300)  # of a rule: in sums, one of less is none
 NO_SPANS = np.empty((0, 0))
 NOT_COUNTED = np.empty(0)
@@ -115,9 +116,16 @@ class ChartGrammar:
 
     def labelled(self, wanted: frozenset[int]) -> LabelledChains:
         """The chains in which all of some labels are."""
-        if wanted not in self._labelled:
-            self._labelled[wanted] = LabelledChains(self.rules, self.log_weights.unary, self._label, wanted)
-        return self._labelled[wanted]
+        found = self._labelled.get(wanted)
+        if found is None:
+            found = self._labelled[wanted] = LabelledChains(self.rules, self.log_weights.unary, self._label, wanted)
+            kept = list(self._labelled.items())
+            n_pairs = sum(len(chains.states) ** 2 for _, chains in kept)
+            for labels, chains in kept[:-1]:  # the oldest first
+                if n_pairs > MAX_PAIRS:
+                    self._labelled.pop(labels, None)
+                    n_pairs -= len(chains.states) ** 2
+        return found
 
     def best_constraints(self, spans: SpanStates | None) -> SpanConstraints | None:
         """What may stand over spans, for `viterbi_parser`."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fastlin.engine.chart import cky
+from fastlin.engine.core.interruption import look
 from fastlin.grammar.binarize import BINARY, LEXICAL, UNARY, Derivation
 from fastlin.grammar.charts import NO_SPANS, ChartGrammar
 from fastlin.grammar.constraints import WHOLE, SpanStates, span_place
@@ -142,6 +143,7 @@ class Forest:
         heapq.heapify(heap)
         found = list[Derivation]()
         while heap and len(found) < n:
+            look()
             _, root, rank, weight = heapq.heappop(heap)
             item = self.chained(0, self._n_words, root)
             _ensure(item, rank + 1)

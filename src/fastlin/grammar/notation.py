@@ -96,6 +96,8 @@ def _tokens(line: str, number: int) -> list[tuple[str, str]]:
         if match is None:
             raise ValueError(f"line {number}, column {place + 1}: {line[place : place + 20]!r} is no part of a rule")
         kind, value = next((kind, value) for kind, value in match.groupdict().items() if value is not None)
+        if kind in ("single", "double") and not value:
+            raise ValueError(f"line {number}, column {match.start(kind)}: a word between quotes has a letter at least")
         found.append(("word" if kind in ("single", "double") else kind, value))
         place = match.end()
     return found

@@ -13,6 +13,7 @@ from fastlin.grammar.binarize import LEXICAL, UNARY, Derivation, Symbol
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int32]
 CERTAIN = 1 - 1e-12  # what adds up to more is a probability of 1
+MAX_CHAINED = 1 << 13  # symbols in unary rules, of whose pairs there are some tables: of 512 MB each
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,11 @@ class UnaryChains:
 
     def __init__(self, rules: RuleTable, log_weight: Floats) -> None:
         self._symbols = np.unique(rules.unary)
+        if len(self._symbols) > MAX_CHAINED:
+            raise MemoryError(
+                f"unary rules join {len(self._symbols)} symbols, of whose pairs there would be tables: at most "
+                f"{MAX_CHAINED} are possible"
+            )
         places = np.searchsorted(self._symbols, rules.unary)
         size, self._n_symbols = len(self._symbols), len(rules.symbols)
         self._direct = np.full((size, size), -np.inf)

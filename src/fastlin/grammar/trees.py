@@ -141,16 +141,20 @@ class Tree:
         return "".join(parts)[1:]
 
     def to_lines(self, width: int = 80) -> str:
-        """The brackets on several lines: a constituent that is longer than a line has each child on its own."""
+        """The brackets on several lines: a constituent that is longer than a line has each child on its own.
+
+        No line is indented by more than the width: of a tree that is very deep, blanks would fill the memory.
+        """
         lines: list[str] = []
         todo: list[tuple[int, Child, str]] = [(0, self, "")]
         while todo:
             indent, node, closing = todo.pop()
-            text = f"{'  ' * indent}{_short(node, width)}"
+            margin = " " * min(2 * indent, width)
+            text = f"{margin}{_short(node, width)}"
             if isinstance(node, str) or len(text) + len(closing) <= width:
                 lines.append(text + closing)
                 continue
-            lines.append(f"{'  ' * indent}({node.label}")
+            lines.append(f"{margin}({node.label}")
             last = len(node.children) - 1
             todo.extend(
                 (indent + 1, child, ")" + closing if place == last else "")

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from fastlin.engine.core import passes
+from fastlin.engine.core import interruption, passes
 from fastlin.engine.core.csr_scores import LinearScorer
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.passes import PartitionSet, Passes, ThreadPasses
@@ -49,7 +49,8 @@ class WorkerPool:
     """A pool of as many threads as `n_jobs` says, for as long as the `with` lasts.
 
     `stop` holds a one as soon as a job has failed or the caller was interrupted: a kernel that works for long may look
-    at it, and raise InterruptedError, which is not passed on. A pool within a job of another shares its `stop`.
+    at it (`engine/core/interruption.pyx`), and raise InterruptedError, which is not passed on. A pool within a job of
+    another shares its `stop`.
     """
 
     def __init__(self, n_jobs: int | None, stop: NDArray[np.int32] | None = None) -> None:
@@ -80,8 +81,9 @@ class WorkerPool:
 
         def run_queue() -> None:
             try:
-                while not self.stop[0] and (index := next(counter)) < len(queue):
-                    results[index] = work(*queue[index])
+                with interruption.WatchedFlag(self.stop):
+                    while not self.stop[0] and (index := next(counter)) < len(queue):
+                        results[index] = work(*queue[index])
             except BaseException as error:
                 if isinstance(error, InterruptedError) and self.stop[0]:
                     return  # another has failed, and raises what it failed with

@@ -17,9 +17,11 @@ from fastlin.engine.channel.deletes_index cimport DeletesIndex, Neighbours, free
 from fastlin.engine.channel.edit_rules cimport LONGEST_SCORED, EditRules, MarkedWord
 from fastlin.engine.channel.words cimport prove_words
 from fastlin.engine.core.allocation cimport allocate_zeros
+from fastlin.engine.core.interruption cimport look
 
 cdef enum:
     MOST_BEST = 256             # words of a query
+    QUERIES_A_LOOK = 256        # that are answered before a look at what may end the job
 
 MOST = MOST_BEST
 
@@ -134,6 +136,9 @@ cdef class Corrections:
                         channel[n_found + k] = best.channel[k]
                     n_found += best.n
                     start[i + 1] = n_found
+                    if i % QUERIES_A_LOOK == QUERIES_A_LOOK - 1:
+                        with gil:
+                            look()
             if not whole:
                 raise MemoryError
         finally:

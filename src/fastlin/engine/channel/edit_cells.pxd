@@ -38,12 +38,12 @@ cdef inline double times(double a, double b, const int domain) noexcept nogil:
     return a * b if domain == LINEAR else a + b
 
 
-cdef inline void forward(EditCells* of, const int domain) noexcept nogil:
-    """F of every cell."""
+cdef inline void forward(EditCells* of, int64_t first, int64_t stop, const int domain) noexcept nogil:
+    """F of the cells of some rows, behind those before them."""
     cdef int64_t i, j, at, width = of.n + 1
     cdef double zero = 0.0 if domain == LINEAR else -INFINITY
     cdef double total
-    for i in range(of.m + 1):
+    for i in range(first, stop):
         for j in range(of.n + 1):
             at = i * width + j
             total = zero if i or j else (1.0 if domain == LINEAR else 0.0)
@@ -58,12 +58,12 @@ cdef inline void forward(EditCells* of, const int domain) noexcept nogil:
             of.forward[at] = total
 
 
-cdef inline void backward(EditCells* of, const int domain) noexcept nogil:
-    """What comes after each cell, to the end of both words."""
+cdef inline void backward(EditCells* of, int64_t first, int64_t stop, const int domain) noexcept nogil:
+    """What comes after each cell of some rows, to the end of both words; the last rows are the first to be asked."""
     cdef int64_t i, j, at, width = of.n + 1
     cdef double zero = 0.0 if domain == LINEAR else -INFINITY
     cdef double total
-    for i in range(of.m, -1, -1):
+    for i in range(stop - 1, first - 1, -1):
         for j in range(of.n, -1, -1):
             at = i * width + j
             total = of.stop[i] if i == of.m and j == of.n else zero

@@ -27,6 +27,7 @@ from fastlin.engine.channel.edit_cells cimport (
     BEST, LINEAR, LOGARITHMS, EditCells, backward, count, forward, make_room, swapped, take_logarithms,
 )
 from fastlin.engine.core.allocation cimport allocate, allocate_zeros
+from fastlin.engine.core.interruption cimport look
 
 cdef enum:
     INSERT, CONSUME, ALONE, TRANSPOSE   # kinds of contexts: (0, c), (c, a), (0, a), (a, a')
@@ -38,6 +39,7 @@ cdef enum:
     N_CODE_POINTS = 1114112
     LARGEST_MEMO = 1 << 21              # numbers
     MOST_CELLS = 1 << 22                # of the lattice of two words
+    CELLS_A_LOOK = 1 << 18              # of lattices that are gone through before a look at what may end the job
 
 cdef double SAFE = 1e-250
 
@@ -95,6 +97,16 @@ cdef int64_t check_pairs(EncodedWords x, const int32_t[::1] x_which, EncodedWord
 cdef inline void bind(EditCells* of, EncodedWords x, int64_t i, EncodedWords y, int64_t j) noexcept nogil:
     of.x, of.m = x.numbers + x.starts[i], x.starts[i + 1] - x.starts[i]
     of.y, of.n = y.numbers + y.starts[j], y.starts[j + 1] - y.starts[j]
+
+
+cdef int look_in_time(int64_t more, int64_t* cells) except -1 nogil:
+    """Look at what may end the job, every so many cells; `cells` are those since the last look."""
+    cells[0] += more
+    if cells[0] >= CELLS_A_LOOK:
+        cells[0] = 0
+        with gil:
+            look()
+    return 0
 
 
 @final
@@ -260,6 +272,20 @@ cdef class EditLattice:
                 if events != NULL:
                     events[4 * (m + 1) + cells + at] = event
 
+    cdef int sum_logarithms(self, EditCells* of, bint back, int64_t* cells) except -1 nogil:
+        """What is before each cell, or, `back`, after it, by logarithms: as much at once as there is between two looks.
+        """
+        cdef int64_t first = 0, stop, rows = of.m + 1
+        while first < rows:
+            stop = min(rows, first + max(1, CELLS_A_LOOK // (of.n + 1)))
+            if back:
+                backward(of, rows - stop, rows - first, LOGARITHMS)
+            else:
+                forward(of, first, stop, LOGARITHMS)
+            look_in_time((stop - first) * (of.n + 1), cells)
+            first = stop
+        return 0
+
     # --- questions ---------------------------------------------------------------------------------------------------
 
     def probabilities(self, int kind, const int32_t[::1] first, const int32_t[::1] second,
@@ -283,7 +309,7 @@ cdef class EditLattice:
               double[::1] log_prob):
         """ln p(y | x) of pairs: `x_which` and `y_which` say which words they are."""
         cdef EditCells of
-        cdef int64_t k, most, longest, n_pairs = x_which.shape[0]
+        cdef int64_t k, most, longest, cells = 0, n_pairs = x_which.shape[0]
         cdef double total
         self.remember(check_pairs(x, x_which, y, y_which, &most, &longest))
         if log_prob.shape[0] != n_pairs:
@@ -291,25 +317,28 @@ cdef class EditLattice:
         of.events = NULL
         if not make_room(&of, most, longest, False):
             raise MemoryError
-        with nogil:
-            for k in range(n_pairs):
-                bind(&of, x, x_which[k], y, y_which[k])
-                self.fill(&of)
-                forward(&of, LINEAR)
-                total = of.forward[(of.m + 1) * (of.n + 1) - 1] * of.stop[of.m]
-                if total > SAFE:
-                    log_prob[k] = log(total)
-                else:
-                    take_logarithms(&of)
-                    forward(&of, LOGARITHMS)
-                    log_prob[k] = of.forward[(of.m + 1) * (of.n + 1) - 1] + of.stop[of.m]
-        free(of.ins)
+        try:
+            with nogil:
+                for k in range(n_pairs):
+                    bind(&of, x, x_which[k], y, y_which[k])
+                    self.fill(&of)
+                    look_in_time((of.m + 1) * (of.n + 1), &cells)
+                    forward(&of, 0, of.m + 1, LINEAR)
+                    total = of.forward[(of.m + 1) * (of.n + 1) - 1] * of.stop[of.m]
+                    if total > SAFE:
+                        log_prob[k] = log(total)
+                    else:
+                        take_logarithms(&of)
+                        self.sum_logarithms(&of, False, &cells)
+                        log_prob[k] = of.forward[(of.m + 1) * (of.n + 1) - 1] + of.stop[of.m]
+        finally:
+            free(of.ins)
 
     def expect(self, EncodedWords x, EncodedWords y, const int32_t[::1] which, const double[::1] weights,
                double[::1] counts):
         """Σ weight · ln p(y | x) of some pairs; `counts` gets how often each event is expected in them."""
         cdef EditCells of
-        cdef int64_t k, most, longest
+        cdef int64_t k, most, longest, cells = 0
         cdef double total, weight, log_likelihood = 0
         check_pairs(x, which, y, which, &most, &longest)
         if weights.shape[0] != x.n or counts.shape[0] != self.kept.shape[0]:
@@ -318,26 +347,29 @@ cdef class EditLattice:
         if not make_room(&of, most, longest, True):
             free(of.ins)
             raise MemoryError
-        with nogil:
-            for k in range(which.shape[0]):
-                bind(&of, x, which[k], y, which[k])
-                weight = weights[which[k]]
-                self.fill(&of)
-                forward(&of, LINEAR)
-                total = of.forward[(of.m + 1) * (of.n + 1) - 1] * of.stop[of.m]
-                if total > SAFE:
-                    backward(&of, LINEAR)
-                    count(&of, total, weight, &counts[0], LINEAR)
-                    total = log(total)
-                else:
-                    take_logarithms(&of)
-                    forward(&of, LOGARITHMS)
-                    backward(&of, LOGARITHMS)
-                    total = of.forward[(of.m + 1) * (of.n + 1) - 1] + of.stop[of.m]
-                    count(&of, total, weight, &counts[0], LOGARITHMS)
-                log_likelihood += weight * total
-        free(of.ins)
-        free(of.events)
+        try:
+            with nogil:
+                for k in range(which.shape[0]):
+                    bind(&of, x, which[k], y, which[k])
+                    weight = weights[which[k]]
+                    self.fill(&of)
+                    look_in_time((of.m + 1) * (of.n + 1), &cells)
+                    forward(&of, 0, of.m + 1, LINEAR)
+                    total = of.forward[(of.m + 1) * (of.n + 1) - 1] * of.stop[of.m]
+                    if total > SAFE:
+                        backward(&of, 0, of.m + 1, LINEAR)
+                        count(&of, total, weight, &counts[0], LINEAR)
+                        total = log(total)
+                    else:
+                        take_logarithms(&of)
+                        self.sum_logarithms(&of, False, &cells)
+                        self.sum_logarithms(&of, True, &cells)
+                        total = of.forward[(of.m + 1) * (of.n + 1) - 1] + of.stop[of.m]
+                        count(&of, total, weight, &counts[0], LOGARITHMS)
+                    log_likelihood += weight * total
+        finally:
+            free(of.ins)
+            free(of.events)
         return log_likelihood
 
     def align(self, EncodedWords x, EncodedWords y, int8_t[::1] steps):
@@ -359,7 +391,7 @@ cdef class EditLattice:
         with nogil:
             self.fill(&of)
             take_logarithms(&of)
-            forward(&of, BEST)
+            forward(&of, 0, of.m + 1, BEST)
             i, j = of.m, of.n
             while i or j:
                 at = i * width + j

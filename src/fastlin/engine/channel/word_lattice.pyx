@@ -11,12 +11,14 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
 from fastlin.engine.core.allocation cimport allocate, checked_product
+from fastlin.engine.core.interruption cimport look
 from fastlin.engine.lm.backoff cimport HIGHEST, BackoffQueries
 
 cdef enum:
     BEGIN = 0
     END = 1
     MOST_STATES = 1 << 12       # of a beam
+    PAIRS_A_LOOK = 1 << 16      # of a state and a word that are tried before a look at what may end the job
 
 MOST_BEAM = MOST_STATES
 
@@ -34,6 +36,7 @@ cdef struct WordBeam:
 
 cdef struct Expansion:
     int64_t room                # pairs of a state and a word
+    int64_t tried               # since the last look at what may end the job
     int32_t* before             # [width, n]
     int32_t* after
     int32_t* words
@@ -129,7 +132,7 @@ cdef class Lattice:
         """
         cdef int64_t i, longest = 0, n = sentences.shape[0] - 1
         cdef int width = max(1, queries.order - 1)
-        cdef Expansion pairs = [0, NULL, NULL, NULL, NULL]
+        cdef Expansion pairs = [0, 0, NULL, NULL, NULL, NULL]
         cdef WordBeam old = [width, beam, 0, NULL, NULL, NULL], new = [width, beam, 0, NULL, NULL, NULL]
         cdef Way* ways = NULL
         cdef bint sound = n >= 0 and sentences[0] == 0 and sentences[n] == tokens.shape[0] == chosen.shape[0]
@@ -156,8 +159,8 @@ cdef class Lattice:
             free_beam(&new)
             free_expansion(&pairs)
 
-    cdef void sentence(self, BackoffQueries queries, const int32_t* tokens, int64_t n, double weight, double floor,
-                       WordBeam* old, WordBeam* new, Expansion* pairs, Way* ways, int32_t* chosen) noexcept nogil:
+    cdef int sentence(self, BackoffQueries queries, const int32_t* tokens, int64_t n, double weight, double floor,
+                      WordBeam* old, WordBeam* new, Expansion* pairs, Way* ways, int32_t* chosen) except -1 nogil:
         cdef int64_t t
         cdef int k, best
         old.n, old.scores[0] = 1, 0
@@ -166,6 +169,11 @@ cdef class Lattice:
         if queries.order > 1:
             old.nodes[0] = BEGIN
         for t in range(n):
+            pairs.tried += old.n * (self.starts[tokens[t] + 1] - self.starts[tokens[t]])
+            if pairs.tried >= PAIRS_A_LOOK:
+                pairs.tried = 0
+                with gil:
+                    look()
             new.ways, new.n = ways + t * new.room, 0
             self.expand(queries, self.starts[tokens[t]], self.starts[tokens[t] + 1], weight, floor, old, new, pairs)
             old[0], new[0] = new[0], old[0]
@@ -173,6 +181,7 @@ cdef class Lattice:
         for t in range(n - 1, -1, -1):
             chosen[t] = ways[t * old.room + best].candidate
             best = ways[t * old.room + best].before
+        return 0
 
     cdef void expand(self, BackoffQueries queries, int64_t first, int64_t stop, double weight, double floor,
                      const WordBeam* old, WordBeam* new, Expansion* pairs) noexcept nogil:

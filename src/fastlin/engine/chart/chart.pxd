@@ -49,7 +49,7 @@ cdef inline int64_t chart_cells(int64_t n, int64_t rows) noexcept nogil:
 
 
 cdef enum:
-    CELLS_A_LOOK = 512       # that are made before Python is asked for signals: each time threads wait for each other
+    CELLS_A_LOOK = 512       # that are made before a look at what may end the job: then threads wait for each other
 
 
 cdef inline Py_ssize_t next_look(Py_ssize_t j, Py_ssize_t n) noexcept nogil:

@@ -8,7 +8,6 @@ making its 2n − 1 cells once more. What is better is found by maxima: a branch
 """
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
@@ -22,6 +21,7 @@ from fastlin.engine.chart.chart cimport (
 from fastlin.engine.chart.chart_rules cimport (
     CLOSED, LABELLED, OPEN, WHOLE, ChainArrays, ChartRules, Rules, SpanConstraints
 )
+from fastlin.engine.core.interruption cimport look
 
 
 cdef inline Py_ssize_t enter(int32_t[:, ::1] todo, Py_ssize_t depth, Py_ssize_t symbol, Py_ssize_t i, Py_ssize_t j,
@@ -96,7 +96,7 @@ cdef class ViterbiParser:
                 for j in range(first + 1, last + 1):
                     self.make_row(j)
             first = last
-            PyErr_CheckSignals()
+            look()
 
     cdef void make_row(self, Py_ssize_t j) noexcept nogil:
         """The cells of the spans that end before word j."""

@@ -12,7 +12,6 @@ the sum over all derivations less that of the span: the product of both sides is
 """
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, exp, frexp, ldexp, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
@@ -27,6 +26,7 @@ from fastlin.engine.chart.chart cimport (
 from fastlin.engine.chart.chart_rules cimport (
     CLOSED, LABELLED, OPEN, WHOLE, ChainArrays, ChartRules, Rules, SpanConstraints
 )
+from fastlin.engine.core.interruption cimport look
 
 cdef extern from *:
     """
@@ -118,7 +118,7 @@ cdef class InsideOutside:
                     for i in range(j - 1, -1, -1):
                         self.make_cell(i, j)
             first = last
-            PyErr_CheckSignals()
+            look()
         for A in range(S):
             if start[A] > 0 and self.has(A, 0, n):
                 self.total += start[A] * value_of(&self.inner, &self.rules, A, 0, n)
@@ -152,7 +152,7 @@ cdef class InsideOutside:
                         if self.exponent[span(i, j)] > EMPTY:
                             self.take_span(i, j, rule_counts, chain_counts, tag_counts, span_counts)
             last = first
-            PyErr_CheckSignals()
+            look()
 
     def count_roots(self, double weight, double[::1] root_counts):
         """Add how often each symbol [S] is that of the sentence last summed over, which has derivations."""

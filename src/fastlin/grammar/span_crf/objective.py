@@ -16,6 +16,7 @@ from fastlin.runtime.parallel import WorkerPool
 
 Floats = NDArray[np.float64]
 WAVE = 16  # sentences whose derivatives are in memory
+NO_CURVATURE = 1e-100  # what is less would make steps of more than any line search goes back
 
 
 class SpanObjective:
@@ -42,8 +43,10 @@ class SpanObjective:
         return float(norms[0] / max(1.0, norms[1]))
 
     def diagonal(self) -> Floats:
-        """The metric: roots of what curvatures are where all that was seen is as likely as not."""
-        return np.sqrt(0.25 * self.trees.observed() + 2 * self.c2)
+        """The metric: roots of what curvatures are where all that was seen is as likely as not; 0: nobody knows."""
+        curvature = 0.25 * self.trees.observed() + 2 * self.c2
+        curvature[curvature < NO_CURVATURE] = 0.0
+        return np.sqrt(curvature)
 
     def value(self, theta: Floats, gradient: Floats) -> float:
         """f(θ), and its gradient; ∞ where e^s would be no number."""

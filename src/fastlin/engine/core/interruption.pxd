@@ -1,0 +1,1 @@
+cpdef int look() except -1
