@@ -13,15 +13,19 @@ P is quadratic: P(w) − min P = gᵀH⁻¹g, of which no more than ‖g‖²/α
 dual objective 2u·t − ‖u‖² − ‖Aᵀu‖²/α at u = t − Aw.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.core import passes
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 
 Floats = NDArray[np.float64]
+PARTITION_NNZ = 1 << 22  # non-zeros of the rows that share a sum: as many sums, whatever the number of threads
 
 
 class RidgeProblem:
@@ -38,6 +42,8 @@ class RidgeProblem:
             self.mean = self._sums(self.weights[:, np.newaxis])[:, 0] / total
             self.target_mean = self.weights @ targets / total
         self.centred, self.targets = centred, targets - self.target_mean
+        self._view = CSRView(rows.indptr, rows.indices, rows.values)
+        self._partitions = list(parallel.split_by_length(rows.indptr, PARTITION_NNZ))
 
     def scores(self, theta: Floats) -> Floats:
         """(X − 1x̄ᵀ)θ of every row, [n, K]."""
@@ -53,6 +59,32 @@ class RidgeProblem:
         if self.centred:
             found -= np.outer(self.mean, of_rows.sum(axis=0))
         return found
+
+    def normal_product(self, theta: Floats) -> tuple[Floats, Floats]:
+        """The scores of θ, and their `weighted_sums`: of one target, in one pass over the rows."""
+        if theta.shape[1] > 1:
+            scores = self.scores(theta)
+            return scores, self.weighted_sums(scores)
+        scores, shift = np.empty(len(self.rows)), float(self.mean @ theta[:, 0])
+
+        def work(start: int, stop: int) -> Floats:
+            pairs = np.zeros((len(theta), 2))
+            pairs[:, :1] = theta
+            passes.normal_product(self._view, start, stop, self.weights, shift, pairs, scores)
+            return pairs[:, 1:]
+
+        with parallel.WorkerPool(self.n_jobs) as workers:
+            found = sum(workers.map(work, self._partitions), np.zeros(theta.shape))
+        if self.centred:
+            found -= self.mean[:, np.newaxis] * float(self.weights @ scores)
+        return scores[:, np.newaxis], found
+
+    def squared_sums(self) -> Floats:
+        """The diagonal of AᵀA."""
+        squares = replace(self.rows, values=np.square(self.rows.values))
+        found = np.zeros((self.rows.n_columns, 1))
+        parallel.backward(squares, self.weights[:, np.newaxis], found, self.n_jobs)
+        return np.asarray(np.maximum(found[:, 0] - self.weights.sum() * self.mean**2, 0))
 
     def intercepts(self, theta: Floats) -> Floats:
         """The best intercept of each target; 0 where rows are not centred."""

@@ -224,8 +224,8 @@ def _descend(point: RidgePoint, inverse: Floats, tol: float, monitor: FitMonitor
     p = inverse * r
     size, moves = column_dots(r, p), ~point.finished(tol)
     while True:
-        u = problem.scores(p)
-        Hp = alphas * p + problem.weighted_sums(u)
+        u, Hp = problem.normal_product(p)
+        Hp += alphas * p
         bend = column_dots(p, Hp)
         share = np.divide(size, bend, out=np.zeros(len(bend)), where=moves & (bend > 0))
         theta += share * p
@@ -246,10 +246,7 @@ def _descend(point: RidgePoint, inverse: Floats, tol: float, monitor: FitMonitor
 
 def diagonal(problem: RidgeProblem) -> Floats:
     """The diagonal of H for each target, or ones where its penalty is nothing beside it."""
-    rows = problem.rows
-    squares = np.square(rows.values, dtype=np.float64) * problem.weights.repeat(np.diff(rows.indptr))
-    found = np.bincount(rows.indices, squares, rows.n_columns) - problem.weights.sum() * problem.mean**2
-    found = np.maximum(found, 0)[:, np.newaxis] + problem.alphas
+    found = problem.squared_sums()[:, np.newaxis] + problem.alphas
     flat = problem.alphas <= FLAT * found.mean(axis=0)
     return np.where(flat | (found == 0), 1.0, found)
 

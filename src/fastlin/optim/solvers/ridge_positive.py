@@ -47,7 +47,7 @@ def _direction(point: PositivePoint, inverse: Floats, tol: float) -> Floats:
     size, wanted = column_dots(r, p), CG_ACCURACY**2 * column_dots(r, r)
     moves = free.any(axis=0)
     for _ in range(MAX_CG_STEPS):
-        Hp = np.where(free, alphas * p + problem.weighted_sums(problem.scores(p)), 0.0)
+        Hp = np.where(free, alphas * p + problem.normal_product(p)[1], 0.0)
         bend = column_dots(p, Hp)
         share = np.divide(size, bend, out=np.zeros(len(bend)), where=moves & (bend > 0))
         found += share * p
