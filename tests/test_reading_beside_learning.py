@@ -122,6 +122,8 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
     "SGDRegressor, fit": refitted(
         lambda: fastlin.SGDRegressor(max_iter=2, tol=None, random_state=0), *REGRESSED, y=(TARGETS, -TARGETS)
     ),
+    "Ridge": refitted(fastlin.Ridge, *REGRESSED, y=(TARGETS, -TARGETS)),
+    "LinearSVR": refitted(lambda: fastlin.LinearSVR(max_iter=2, random_state=0), *REGRESSED, y=(TARGETS, -TARGETS)),
     "LogisticRegression": refitted(lambda: fastlin.LogisticRegression(**LOGISTIC), *PREDICT, "predict_proba"),
     "MaxEnt": refitted(lambda: fastlin.MaxEnt(**LOGISTIC), *PREDICT),
     "LogisticRegressionCV": refitted(lambda: fastlin.LogisticRegressionCV(Cs=[1.0], cv=2, **LOGISTIC), "predict"),

@@ -178,7 +178,7 @@ class Ridge(BatchRegressor):
         model._install(point, shape)._certify(point)
         self._take_fitted(model)
         if not monitor.converged:
-            self._warn(most)
+            self._warn(point, most)
         return self
 
     # Parts
@@ -233,15 +233,17 @@ class Ridge(BatchRegressor):
         if np.isfinite(gap) and (point.problem.alphas > 0).all():
             self.certificate_ |= {"dual_objective": self.objective_ - gap, "duality_gap": gap}
 
-    def _warn(self, most: int) -> None:
+    def _warn(self, point: RidgePoint, most: int) -> None:
         """Say how far the fit is from the optimum, and what helps."""
         ended = f"max_iter={most} steps" if (self.n_iter_ >= most).all() else "rounding"
         name = "lbfgs" if self.positive else self.solver_
-        gap = self.certificate_.get("duality_gap", np.inf) / max(self.objective_, np.finfo(float).tiny)
-        left = f"a relative duality gap of {gap:.1e}" if np.isfinite(gap) else "a gradient"
+        penalised, tiny = point.problem.alphas > 0, np.finfo(float).tiny
+        gap = float((point.gaps / np.maximum(point.objectives, tiny))[penalised].max(initial=0))
+        slope = float((point.norms / np.maximum(point.first_norms, tiny)).max())
         warnings.warn(
-            f"{name} solver did not converge: {ended} ended the fit and left {left} above tol={self.tol:g}. Raise "
-            "max_iter, tol or alpha, or scale the features.",
+            f"{name} solver did not converge: {ended} ended the fit and left a relative duality gap of {gap:.1e} and "
+            f"{slope:.1e} of the first gradient, for tol={self.tol:g}. Raise max_iter, tol or alpha, or scale the "
+            "features.",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -81,7 +81,7 @@ class RidgeProblem:
 
     def squared_sums(self) -> Floats:
         """The diagonal of AᵀA."""
-        squares = replace(self.rows, values=np.square(self.rows.values))
+        squares = replace(self.rows, values=np.square(self.rows.values, dtype=np.float64))
         found = np.zeros((self.rows.n_columns, 1))
         parallel.backward(squares, self.weights[:, np.newaxis], found, self.n_jobs)
         return np.asarray(np.maximum(found[:, 0] - self.weights.sum() * self.mean**2, 0))

@@ -31,7 +31,8 @@ CHUNK_ENTRIES = 1 << 18  # of rows that are written out for a Gram matrix, toget
 BLAS_SPEED = 32.0  # products of rows written out in the time of one by its place
 CG_STEPS = 30.0  # that conjugate gradients take, at a guess
 FLAT = 1e-10  # of the mean diagonal: a penalty below it is none for the preconditioner
-DEAD = 1e-18  # of the first gradient: conjugate gradients that claim as much have lost touch with the true one
+LEAST_NORM = 1e-15  # of the first gradient: what is below is rounding, which a weak penalty magnifies into weights
+GROWTH = 1e-9  # of the objective: a solver whose steps raise it more has no right digit left
 PROGRESS = 0.5  # of the gradient: a solver that leaves more has come to what rounding allows
 
 
@@ -195,7 +196,7 @@ def train_direct(direct: Direct, point: RidgePoint, tol: float, monitor: FitMoni
             return True
         theta, before, norms = point.theta, point.objectives, point.norms
         point.move_to(theta + direction)
-        if (point.objectives > before * (1 + 1e-9)).any():  # no digit of the decomposition is right
+        if (point.objectives > before * (1 + GROWTH)).any():  # no digit of the decomposition is right
             point.move_to(theta)
             return gained
         gained = True
@@ -210,10 +211,12 @@ def train_cg(point: RidgePoint, tol: float, monitor: FitMonitor) -> None:
     """Conjugate gradients; the true gradient says whether they have arrived, or begin again from there."""
     inverse = 1 / diagonal(point.problem)
     while not monitor.should_stop:
-        before = point.norms
+        norms, theta, before = point.norms, point.theta, point.objectives
         point.move_to(_descend(point, inverse, tol, monitor))
+        if (point.objectives > before * (1 + GROWTH)).any():
+            point.move_to(theta)
         monitor.converged = bool(point.finished(tol).all())
-        if (point.norms > PROGRESS * before).all():
+        if ((point.norms > PROGRESS * norms) | (point.norms <= 100 * LEAST_NORM * point.first_norms)).all():
             break
 
 
@@ -236,7 +239,7 @@ def _descend(point: RidgePoint, inverse: Floats, tol: float, monitor: FitMonitor
         gaps = gaps_of(norms, alphas)
         log(monitor, values, gaps)
         arrived = (norms <= tol * point.first_norms) & is_near(alphas, values, gaps, tol)
-        moves &= (share > 0) & ~arrived & (norms > DEAD * point.first_norms)
+        moves &= (share > 0) & ~arrived & (norms > LEAST_NORM * point.first_norms)
         if not moves.any() or monitor.should_stop:
             return theta
         y = inverse * r

@@ -11,11 +11,12 @@ import numpy as np
 
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.optim.ridge_problem import Floats, RidgePoint, column_dots, objectives_of
-from fastlin.optim.solvers.ridge import diagonal, log
+from fastlin.optim.solvers.ridge import PROGRESS, diagonal, log
 
 CG_ACCURACY = 0.01  # what conjugate gradients leave of the free gradient
 MAX_CG_STEPS = 500
 SUFFICIENT = 1e-4  # share of the fall that the gradient promises
+ROUNDING = 1e-14  # of P: beyond it only the gradient tells whether a step is any good
 MAX_HALVINGS = 40
 MAX_NO_PROGRESS = 3  # steps in a row that gain nothing: rounding
 
@@ -70,7 +71,7 @@ def _projected_step(point: PositivePoint, direction: Floats) -> Floats:
         change = moved - theta
         values = objectives_of(problem, moved, point.residual - problem.scores(change))
         promised = 2 * column_dots(point.gradient, change)
-        settled |= values <= point.objectives + SUFFICIENT * promised
+        settled |= values <= point.objectives * (1 + ROUNDING) + SUFFICIENT * promised
         if settled.all():
             return moved
         steps = np.where(settled, steps, 0.5 * steps)
@@ -81,10 +82,11 @@ def train_positive(point: PositivePoint, tol: float, monitor: FitMonitor) -> str
     """Go to the optimum of all targets; returns how."""
     inverse, idle = 1 / diagonal(point.problem), 0
     while not monitor.should_stop and idle < MAX_NO_PROGRESS:
-        before = point.objectives
+        before, norms = point.objectives, point.norms
         point.move_to(_projected_step(point, _direction(point, inverse, tol)))
         monitor.iterations += 1
         monitor.converged = bool(point.finished(tol).all())
         log(monitor, point.objectives, point.gaps)
-        idle = 0 if (point.objectives < before).any() else idle + 1
+        gains = (point.objectives < before * (1 - ROUNDING)) | (point.norms < PROGRESS * norms)
+        idle = 0 if gains.any() else idle + 1
     return "lbfgs"
