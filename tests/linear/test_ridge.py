@@ -50,7 +50,9 @@ def assert_certified(model, X, Y, weights, alphas):
     norm = max(np.linalg.norm(gradient) for gradient in gradients)
     assert model.certificate_["gradient_norm"] == pytest.approx(norm, abs=1e-11 * scale)
     gap = sum(gradient @ gradient / a for gradient, (*_, a) in zip(gradients, columns, strict=True))
-    assert model.certificate_["duality_gap"] == pytest.approx(gap, rel=0.1, abs=1e-22 * scale**2 / min(np.ravel(alphas)))
+    assert model.certificate_["duality_gap"] == pytest.approx(
+        gap, rel=0.1, abs=1e-22 * scale**2 / min(np.ravel(alphas))
+    )
     assert model.certificate_["dual_objective"] == model.objective_ - model.certificate_["duality_gap"]
 
 

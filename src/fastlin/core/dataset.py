@@ -293,9 +293,7 @@ class CorpusDataset(Dataset):
         self._check_labels()
         return self
 
-    def targeted(
-        self, y: Any, sample_weight: Any = None, *, estimator: str, several: bool = False  # noqa: ARG002
-    ) -> TargetedRows:
+    def targeted(self, y: Any, *_: Any, estimator: str, **__: Any) -> TargetedRows:  # noqa: ARG002
         raise ValueError(
             f"{self.name} is a Corpus, which has labels and no real targets: {estimator} learns from a matrix and "
             f"{self._argument_name('y')}, SGDRegressor also part by part with partial_fit"

@@ -52,7 +52,7 @@ def factoring_cost(size: int) -> float:
 
 
 def solve_positive(H: Floats, right: Floats) -> Floats | None:
-    """H⁻¹ right, a vector or columns, of a symmetric H, which is scaled to a diagonal of ones; None where it is not positive to rounding."""
+    """H⁻¹ right, of a vector or columns; None where H, scaled to a diagonal of ones, is not positive to rounding."""
     scale = np.sqrt(H.diagonal())
     if not (scale > 0).all() or not np.isfinite(scale).all():
         return None

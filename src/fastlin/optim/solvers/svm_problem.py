@@ -59,9 +59,7 @@ class SegmentBlock(NamedTuple):
 class SvmProblem:
     """The costs of the rows of a corpus."""
 
-    def __init__(
-        self, corpus: Any, costs: SvmObjective, scratch: ScratchSpace, targets: Floats = NO_TARGETS
-    ) -> None:
+    def __init__(self, corpus: Any, costs: SvmObjective, scratch: ScratchSpace, targets: Floats = NO_TARGETS) -> None:
         self.corpus, self.objective, self.scratch, self.targets = corpus, costs, scratch, targets
         self.sizes = np.diff(corpus.bounds).tolist()
         self.C, self.norms = [scratch.zeros(size) for size in self.sizes], [scratch.zeros(size) for size in self.sizes]

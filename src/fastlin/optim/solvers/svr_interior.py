@@ -46,6 +46,7 @@ class InteriorPoint:
             r = self.targets - self._scores_of(rows, self.theta)
             self.xi = np.maximum(np.abs(r) - self.epsilon, 0) + max(1.0, float(np.abs(r).mean()))
             self.a, self.b = self.C / 3, self.C / 3
+            self.at_zero = float(self.C @ np.maximum(np.abs(self.targets) - self.epsilon, 0))
 
     def state_dict(self) -> State:
         """What the steps have changed."""
@@ -60,7 +61,7 @@ class InteriorPoint:
 
     def step(self) -> None:
         """A step towards the optimum, and the gap where it ends."""
-        with self.problem.block(0) as rows:
+        with self.problem.block(0) as rows, np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             self._advance(rows)
             self._measure(rows)
 
@@ -75,7 +76,8 @@ class InteriorPoint:
         D = A + B - (A - B) ** 2 / total
         h = mu / p - a - mu / q + b - left * (A - B) / total
         right = self._sums_of(rows, a - b + h) - self.theta
-        found = solve_positive(self._hessian(rows, np.maximum(D, 0)), right)
+        solvable = np.isfinite(D).all() and np.isfinite(right).all()
+        found = solve_positive(self._hessian(rows, np.maximum(D, 0)), right) if solvable else None
         if found is None:
             self.idle = MAX_NO_GAIN
             return
@@ -90,6 +92,8 @@ class InteriorPoint:
 
     def _measure(self, rows: SegmentBlock) -> None:
         """Objective, dual objective and gap; the block takes the best point so far."""
+        if self.at_zero < self.least:
+            self._install(np.zeros(len(self.theta)), np.zeros(len(self.C)), self.at_zero, 0.0)
         beta = self.a - self.b
         by_dual = self._sums_of(rows, beta)
         value = float(self.targets @ beta) - self.epsilon * float(np.abs(beta).sum()) - 0.5 * float(by_dual @ by_dual)
