@@ -58,13 +58,12 @@ def svr_objective(model: Any, X: Any, y: np.ndarray) -> float:
 def loosest(make: Callable[..., Any], objective: Callable[..., float], data: Any, least: float) -> Any:
     """(seconds, what makes the model, how far it is above the least) of the first tolerance that is tight enough."""
     for tol in TOLERANCES:
-        fit = partial(make, tol=tol)
-        model = fit()
-        spent = seconds(lambda fit=fit: model.__class__ and fit().fit(*data), process_time)
-        above = objective(model.fit(*data), *data) / least - 1
+        model = make(tol=tol)
+        spent = seconds(partial(model.fit, *data), process_time)
+        above = objective(model, *data) / least - 1
         if above <= NEAR:
-            return spent, fit, above
-    return spent, fit, above
+            break
+    return spent, partial(make, tol=tol), above
 
 
 def compare(name: str, ours: Any, theirs: dict[str, Any], objective: Any, data: Any, repeat: int) -> list[Any]:

@@ -16,6 +16,7 @@ class BatchRegressor(SparseRegressor):
 
     coef_: Any
     intercept_: Any
+    n_jobs: int | None
 
     @reads
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -45,4 +46,4 @@ class BatchRegressor(SparseRegressor):
         if sp.issparse(rows):
             return sparse_scorer(rows, intercept)
         weights = np.require(rows.T, validation.as_real(rows), ["C", "A"])
-        return dense_scorer(weights, intercept, self.n_jobs)  # type: ignore[attr-defined]
+        return dense_scorer(weights, intercept, self.n_jobs)

@@ -101,7 +101,7 @@ class LabelBlock:
         costs, total = self.problem.objective, np.zeros(len(self.bias))
         for block in self.problem.blocks():
             with signed[block.number].map() as before, self.rows_of(block.number) as kept:
-                own = self._own(block.labels) if costs.epsilon is None else None
+                own = self._own(block.labels)
                 limit = np.where(block.C > 0, np.inf if costs.squared else block.own_cost, 0.0)
                 if costs.epsilon is not None:
                     alpha = again = np.clip(before, -limit[:, np.newaxis], limit[:, np.newaxis])
