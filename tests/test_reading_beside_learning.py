@@ -72,6 +72,8 @@ def as_bytes(answer):
         return b" ".join(part.tobytes() for part in (answer.indptr, answer.indices, answer.data))
     if isinstance(answer, np.ndarray) and answer.dtype != object:
         return str(answer.shape).encode() + answer.tobytes()
+    if isinstance(answer, float):
+        return repr(float(answer)).encode()
     if isinstance(answer, dict):
         return repr(sorted(answer.items())).encode()
     return repr([part.tolist() if isinstance(part, np.ndarray) else part for part in answer]).encode()

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from fastlin import Corpus, Ridge, load, save
+from fastlin import Corpus, LinearSVR, Ridge, load, save
 from fastlin.engine.core import passes
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.linear.ridge import SOLVERS
 from fastlin.optim import ridge_problem
 from fastlin.optim.solvers import ridge as solvers
 from oracles import regression as naive
+from support.resuming import stop_after_each_record
 from support.strategies import seeds, sparse_matrices
 from support.unusual_matrices import UNUSUAL
 
@@ -223,6 +224,33 @@ def _proved(X, n_targets):
     return validation.as_rows(X), np.zeros((X.shape[0], n_targets)), np.empty(0), np.ones(n_targets)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "sparse_cg", "alpha": 0.1}, {"solver": "sparse_cg", "alpha": [0.1, 10.0], "tol": 1e-14},
+        {"positive": True, "tol": 1e-12}, {"positive": True, "alpha": 1e-3},
+    ],
+)  # fmt: skip
+def test_a_fit_goes_on_from_its_checkpoint(options, tmp_path):
+    Y = targets_of(TALL, 2 if np.ndim(options.get("alpha", 1)) else None)
+    names = ("coef_", "intercept_", "certificate_", "n_iter_", "converged_", "solver_")
+    stop_after_each_record(lambda **more: Ridge(**options, **more), names, (TALL, Y), tmp_path / "checkpoint")
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "svd", "sparse_cg"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_step_by_a_decomposition_goes_on_from_its_checkpoint(solver, shape, tmp_path):
+    X, path = SHAPES[shape], tmp_path / "checkpoint"
+    y, options = targets_of(X), {"solver": solver, "tol": 1e-13, "alpha": 1e-3}
+    whole = Ridge(**options).fit(X, y)
+    started = Ridge(**options, callback=lambda *_: True)
+    started.fit(X, y, checkpoint=path, checkpoint_interval=0)
+    again = Ridge(**options).fit(X, y, checkpoint=path, resume=True)
+    np.testing.assert_array_equal(again.coef_, whole.coef_)
+    assert again.n_iter_ == whole.n_iter_
+    assert len(again.history_) == len(whole.history_)
+
+
 def test_history_tells_every_step_and_a_callback_may_end_it():
     y, seen = targets_of(TALL), []
 
@@ -232,6 +260,7 @@ def test_history_tells_every_step_and_a_callback_may_end_it():
 
     model = Ridge(solver="sparse_cg", tol=1e-10, callback=callback).fit(TALL, y)
     assert [step for step, _ in seen] == [1, 2]
+    assert seen[1][1] > seen[0][1] > 0
     assert model.converged_
     assert model.n_iter_.tolist() == [2]
     whole = Ridge(solver="sparse_cg", tol=1e-10).fit(TALL, y)
@@ -306,12 +335,30 @@ def test_bad_data_is_refused_and_changes_nothing(change, match):
         model.predict(TALL)
 
 
+@pytest.mark.parametrize("kind", [Ridge, LinearSVR])
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        *(("coef_", value) for value in (None, "x", 5.0, np.zeros(29), np.zeros((3, 30)), np.zeros((1, 1, 30)))),
+        *(("intercept_", value) for value in (None, "x", np.nan, np.zeros(2), np.zeros((1, 1)))),
+        *(("n_features_in_", value) for value in (None, 0, 29, 2**62)),
+    ],
+)
+def test_what_users_set_by_hand_is_refused_by_name(kind, name, value, tmp_path):
+    model = kind().fit(TALL, targets_of(TALL))
+    setattr(model, name, value)
+    with pytest.raises(ValueError, match=name):
+        model.predict(TALL)
+    with pytest.raises(ValueError, match=name):
+        save(model, tmp_path / "model")
+
+
 def test_predictions_check_their_rows_and_weights():
     model = Ridge().fit(TALL, targets_of(TALL, 2))
     with pytest.raises(ValueError, match="30 features"):
         model.predict(TALL[:, :-1])
     model.intercept_ = np.zeros(3)
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(ValueError, match="intercept_ of shape"):
         model.predict(TALL)
 
 

@@ -154,7 +154,7 @@ def _copied(held: ScratchArray) -> Any:
 def _svm_from_state(model: Any, state: State, context: LoadContext) -> None:
     dual = state.pop("dual", None)
     _maxent_from_state(model, state, context)
-    model._dual = _proved_dual(dual, len(model.coef_))
+    model._dual = _proved_dual(dual, model.coef_.shape[0])
 
 
 def _proved_dual(dual: Any, width: int) -> tuple[list[int], list[ScratchArray]] | None:

@@ -16,6 +16,7 @@ class BatchRegressor(SparseRegressor):
 
     coef_: Any
     intercept_: Any
+    fit_intercept: bool
     n_jobs: int | None
 
     @reads
@@ -29,6 +30,21 @@ class BatchRegressor(SparseRegressor):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        shape: tuple[int, ...] = getattr(self.coef_, "shape", ())
+        intercepts, n_targets = np.shape(self.intercept_), shape[0] if len(shape) == 2 else 1
+        one = n_targets == 1 or not self.fit_intercept  # a number will do
+        fits = intercepts == (n_targets,) or (one and intercepts == ())
+        if len(shape) not in (1, 2) or shape[-1] != self.n_features_in_ or not shape[-1] or not fits:
+            raise ValueError(
+                f"coef_ of shape {shape}, intercept_ of shape {intercepts} and n_features_in_ = "
+                f"{self.n_features_in_!r:.60} do not fit each other"
+            )
+        validation.as_vector(np.atleast_1d(self.intercept_), "intercept_")
+        if sp.issparse(self.coef_):
+            validation.as_rows(self.coef_, name="coef_")
+
     def _has_columns(self) -> bool:
         """Whether there are several targets."""
         return np.ndim(self.coef_) == 2 and self.coef_.shape[0] > 1
@@ -38,11 +54,7 @@ class BatchRegressor(SparseRegressor):
 
     def _scorer(self) -> Scorer:
         rows = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
-        width = rows.shape[0]
-        if rows.shape[1] != self.n_features_in_ or np.shape(self.intercept_) not in ((), (width,)):
-            shapes = f"coef_ of shape {np.shape(self.coef_)}, intercept_ of shape {np.shape(self.intercept_)}"
-            raise ValueError(f"{shapes} does not fit {self.n_features_in_} features")
-        intercept = np.ascontiguousarray(np.broadcast_to(np.asarray(self.intercept_, np.float64), width))
+        intercept = np.ascontiguousarray(np.broadcast_to(np.asarray(self.intercept_, np.float64), rows.shape[0]))
         if sp.issparse(rows):
             return sparse_scorer(rows, intercept)
         weights = np.require(rows.T, validation.as_real(rows), ["C", "A"])

@@ -9,9 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
-from fastlin.core.dataset import TargetedRows
+from fastlin.core.dataset import InMemoryDataset, TargetedRows
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.linear.batch_regressor import BatchRegressor
 from fastlin.optim.ridge_problem import RidgePoint, RidgeProblem
 from fastlin.optim.solvers import ridge as solvers
@@ -142,7 +143,16 @@ class Ridge(BatchRegressor):
         return tags
 
     @learns
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        checkpoint_interval: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
         """Learn from these rows.
 
         Parameters
@@ -153,6 +163,12 @@ class Ridge(BatchRegressor):
             Real numbers.
         sample_weight : array of shape (n_samples,), optional
             w: multiplies the loss of each row; rows of weight 0 are left out.
+        checkpoint : path, optional
+            A file that says where the fit stands, written between two steps.
+        checkpoint_interval : float
+            Seconds between two checkpoints; 0 makes one at every step.
+        resume : bool
+            Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
 
         Returns
         -------
@@ -166,7 +182,9 @@ class Ridge(BatchRegressor):
         shape, problem = data.targets.shape[1:], model._problem(data)
         point = PositivePoint(problem) if self.positive else RidgePoint(problem)
         most = MAX_STEPS * (problem.rows.n_columns + 100) if self.max_iter is None else int(self.max_iter)
-        monitor = FitMonitor(most, make_callback(model, lambda: model._install(point, shape)))
+        given = InMemoryDataset(data.rows, weights=data.weights)
+        file = checkpoint_of(self, given, checkpoint, checkpoint_interval, resume, {"y": data.targets})
+        monitor = FitMonitor(most, make_callback(model, lambda: model._install(point, shape)), file)
         if isinstance(point, PositivePoint):
             used = train_positive(point, float(self.tol), monitor)
         else:
@@ -220,7 +238,7 @@ class Ridge(BatchRegressor):
 
     def _install(self, point: RidgePoint, shape: tuple[int, ...]) -> Self:
         """Weights and intercepts as they are now, for targets of this shape."""
-        theta, intercepts = point.theta, point.problem.intercepts(point.theta)
+        theta, intercepts = point.latest.copy(), point.problem.intercepts(point.latest)
         self.coef_ = theta.T if theta.shape[1] > 1 else theta[:, 0]
         self.intercept_ = (intercepts if shape else intercepts[0]) if self.fit_intercept else 0.0
         return self

@@ -114,6 +114,7 @@ class RidgePoint:
         self._measure()
 
     def _measure(self) -> None:
+        self.latest = self.theta  # or where steps from here have come, for callbacks
         alphas = self.problem.alphas
         self.gradient = alphas * self.theta - self.problem.weighted_sums(self.residual)
         self.objectives = objectives_of(self.problem, self.theta, self.residual)

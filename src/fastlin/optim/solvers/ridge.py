@@ -12,7 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import linalg
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.data.scratch import ScratchArray
 from fastlin.optim.gram import GramRows, factoring_cost, mirror, solve_positive
 from fastlin.optim.ridge_problem import (
     Floats,
@@ -38,6 +40,8 @@ PROGRESS = 0.5  # of the gradient: a solver that leaves more has come to what ro
 
 class Direct(Protocol):
     """A decomposition of the problem."""
+
+    name: str
 
     def direction(self, point: RidgePoint) -> Floats | None:
         """−H⁻¹g of all targets; None where rounding leaves no decomposition."""
@@ -176,75 +180,151 @@ def _gram_cost(rows: CSRRows) -> float:
 
 def train(point: RidgePoint, solver: str, tol: float, monitor: FitMonitor) -> str:
     """Go to the optimum of all targets; returns how."""
-    for kind in choose(point.problem, solver):
-        if train_direct(kind(point.problem), point, tol, monitor):
+    kinds = choose(point.problem, solver)
+    resumed = [place for place, kind in enumerate(kinds) if monitor.has_saved(kind.name)]
+    for kind in () if monitor.has_saved(ConjugateGradients.name) else kinds[min(resumed, default=0) :]:
+        if train_direct(DirectSteps(kind(point.problem), point, tol), monitor, kind.name):
             return str(kind.name)
-    train_cg(point, tol, monitor)
-    return "sparse_cg"
+        monitor.forget(kind.name)
+    train_cg(ConjugateGradients(point, tol), monitor)
+    return ConjugateGradients.name
 
 
-def train_direct(direct: Direct, point: RidgePoint, tol: float, monitor: FitMonitor) -> bool:
-    """Steps by a decomposition, until the optimum is there or rounding ends it; returns whether it was any use."""
-    gained = False
-    while True:
-        direction = direct.direction(point)
+class DirectSteps:
+    """Steps by a decomposition."""
+
+    def __init__(self, direct: Direct, point: RidgePoint, tol: float) -> None:
+        self.direct, self.point, self.tol = direct, point, tol
+        self.gained = False  # whether any step was of use
+
+    def state_dict(self) -> State:
+        """What the steps have changed."""
+        u = {"u": self.direct.u} if isinstance(self.direct, DualCholesky) else {}
+        return {"theta": self.point.theta, "gained": self.gained, **u}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said."""
+        restore_point(self.point, saved)
+        self.gained = saved.boolean("gained")
+        if isinstance(self.direct, DualCholesky):
+            saved.read_into("u", self.direct.u)
+
+    def step(self, monitor: FitMonitor) -> bool:
+        """A step, if one is wanted; returns whether there may be another."""
+        point, direction = self.point, self.direct.direction(self.point)
         if direction is None:
-            return gained
+            return False
         point.excess = np.abs(column_dots(point.gradient, direction))
-        monitor.converged = bool(point.finished(tol).all())
+        monitor.converged = bool(point.finished(self.tol).all())
         if monitor.should_stop:
-            return True
+            return False
         theta, before, norms = point.theta, point.objectives, point.norms
         point.move_to(theta + direction)
         if (point.objectives > before * (1 + GROWTH)).any():  # no digit of the decomposition is right
             point.move_to(theta)
-            return gained
-        gained = True
+            return False
+        self.gained = True
         monitor.iterations += 1
         log(monitor, point.objectives, point.gaps)
         if (point.norms > PROGRESS * norms).all():
-            monitor.converged = bool(point.finished(tol).all())
-            return True
+            monitor.converged = bool(point.finished(self.tol).all())
+            return False
+        return True
 
 
-def train_cg(point: RidgePoint, tol: float, monitor: FitMonitor) -> None:
-    """Conjugate gradients; the true gradient says whether they have arrived, or begin again from there."""
-    inverse = 1 / diagonal(point.problem)
-    while not monitor.should_stop:
+def train_direct(steps: DirectSteps, monitor: FitMonitor, name: str) -> bool:
+    """Steps by a decomposition, until the optimum is there or rounding ends it; returns whether it was any use."""
+    monitor.register_run(name, steps)
+    monitor.maybe_save()
+    while steps.step(monitor):
+        monitor.maybe_save()
+    return steps.gained or monitor.should_stop
+
+
+class ConjugateGradients:
+    """Conjugate gradients from a point, whose true gradient says whether they have arrived."""
+
+    name = "sparse_cg"
+
+    def __init__(self, point: RidgePoint, tol: float) -> None:
+        self.point, self.tol = point, tol
+        self.inverse = 1 / diagonal(point.problem)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin anew from the true gradient."""
+        point = self.point
+        self.theta, self.residual, self.r = point.theta.copy(), point.residual.copy(), -point.gradient
+        self.p = self.inverse * self.r
+        self.size = column_dots(self.r, self.p)
+        self.moves = (~point.finished(self.tol)).astype(np.float64)
+
+    def state_dict(self) -> State:
+        """Where they began, and what the steps from there have changed."""
+        state: State = {name: getattr(self, name) for name in ("r", "p", "size", "moves")}
+        return state | {"theta": self.point.theta, "present": self.theta, "residual": [ScratchArray(self.residual)]}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said."""
+        restore_point(self.point, saved)
+        for name in ("r", "p", "size", "moves"):
+            saved.read_into(name, getattr(self, name))
+        saved.read_into("present", self.theta)
+        saved.read_per_row("residual", [ScratchArray(self.residual)])
+
+    def step(self, monitor: FitMonitor) -> bool:
+        """A step of every target that has not arrived, by its own measure; returns whether there are others."""
+        problem, alphas, first = self.point.problem, self.point.problem.alphas, self.point.first_norms
+        moves = self.moves > 0
+        u, Hp = problem.normal_product(self.p)
+        Hp += alphas * self.p
+        bend = column_dots(self.p, Hp)
+        share = np.divide(self.size, bend, out=np.zeros(len(bend)), where=moves & (bend > 0))
+        self.theta += share * self.p
+        self.residual -= share * u
+        self.r -= share * Hp
+        norms, values = np.sqrt(column_dots(self.r, self.r)), objectives_of(problem, self.theta, self.residual)
+        gaps = gaps_of(norms, alphas)
+        arrived = (norms <= self.tol * first) & is_near(alphas, values, gaps, self.tol)
+        moves &= (share > 0) & ~arrived & (norms > LEAST_NORM * first)
+        y = self.inverse * self.r
+        before, self.size = self.size, column_dots(self.r, y)
+        self.p = y + np.divide(self.size, before, out=np.zeros(len(before)), where=moves) * self.p
+        self.moves = moves.astype(np.float64)
+        self.point.latest = self.theta
+        monitor.iterations += 1
+        log(monitor, values, gaps)
+        return bool(moves.any())
+
+    def arrive(self, monitor: FitMonitor) -> bool:
+        """Move the point to where the steps have come; returns whether to begin again from there."""
+        point = self.point
         norms, theta, before = point.norms, point.theta, point.objectives
-        point.move_to(_descend(point, inverse, tol, monitor))
+        point.move_to(self.theta)
         if (point.objectives > before * (1 + GROWTH)).any():
             point.move_to(theta)
-        monitor.converged = bool(point.finished(tol).all())
-        if ((point.norms > PROGRESS * norms) | (point.norms <= 100 * LEAST_NORM * point.first_norms)).all():
-            break
+        monitor.converged = bool(point.finished(self.tol).all())
+        rounding = (point.norms > PROGRESS * norms) | (point.norms <= 100 * LEAST_NORM * point.first_norms)
+        return not (monitor.should_stop or rounding.all())
 
 
-def _descend(point: RidgePoint, inverse: Floats, tol: float, monitor: FitMonitor) -> Floats:
-    """Steps until their own measure says that all targets have arrived; returns the weights."""
-    problem, alphas = point.problem, point.problem.alphas
-    theta, residual, r = point.theta.copy(), point.residual.copy(), -point.gradient
-    p = inverse * r
-    size, moves = column_dots(r, p), ~point.finished(tol)
+def train_cg(descent: ConjugateGradients, monitor: FitMonitor) -> None:
+    """Conjugate gradients, until the true gradient says that they have arrived."""
+    monitor.register_run(descent.name, descent)
     while True:
-        u, Hp = problem.normal_product(p)
-        Hp += alphas * p
-        bend = column_dots(p, Hp)
-        share = np.divide(size, bend, out=np.zeros(len(bend)), where=moves & (bend > 0))
-        theta += share * p
-        residual -= share * u
-        r -= share * Hp
-        norms, values = np.sqrt(column_dots(r, r)), objectives_of(problem, theta, residual)
-        monitor.iterations += 1
-        gaps = gaps_of(norms, alphas)
-        log(monitor, values, gaps)
-        arrived = (norms <= tol * point.first_norms) & is_near(alphas, values, gaps, tol)
-        moves &= (share > 0) & ~arrived & (norms > LEAST_NORM * point.first_norms)
-        if not moves.any() or monitor.should_stop:
-            return theta
-        y = inverse * r
-        before, size = size, column_dots(r, y)
-        p = y + np.divide(size, before, out=np.zeros(len(size)), where=moves) * p
+        monitor.maybe_save()
+        while descent.step(monitor) and not monitor.should_stop:
+            monitor.maybe_save()
+        if not descent.arrive(monitor):
+            return
+        descent.begin()
+
+
+def restore_point(point: RidgePoint, saved: CheckpointReader) -> None:
+    """Move a point to the weights of a checkpoint."""
+    theta = np.empty(point.theta.shape)
+    saved.read_into("theta", theta)
+    point.move_to(theta)
 
 
 def diagonal(problem: RidgeProblem) -> Floats:

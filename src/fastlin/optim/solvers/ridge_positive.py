@@ -9,9 +9,10 @@ g ≥ 0, and g = 0 where w > 0. The gap to the dual is, with c = Aᵀ(t − Aw) 
 
 import numpy as np
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.optim.ridge_problem import Floats, RidgePoint, column_dots, objectives_of
-from fastlin.optim.solvers.ridge import PROGRESS, diagonal, log
+from fastlin.optim.solvers.ridge import PROGRESS, diagonal, log, restore_point
 
 CG_ACCURACY = 0.01  # what conjugate gradients leave of the free gradient
 MAX_CG_STEPS = 500
@@ -78,15 +79,38 @@ def _projected_step(point: PositivePoint, direction: Floats) -> Floats:
     return np.where(settled, moved, theta)
 
 
+class ProjectedNewton:
+    """Steps of projected Newton from a point."""
+
+    def __init__(self, point: PositivePoint, tol: float) -> None:
+        self.point, self.tol, self.idle = point, tol, 0
+        self.inverse = 1 / diagonal(point.problem)
+
+    def state_dict(self) -> State:
+        """What the steps have changed."""
+        return {"theta": self.point.theta, "idle": self.idle}
+
+    def load_state_dict(self, saved: CheckpointReader) -> None:
+        """Become what `state_dict` said."""
+        restore_point(self.point, saved)
+        self.idle = saved.integer("idle", 0)
+
+    def step(self) -> None:
+        """A step of every target that is not at its optimum."""
+        point, before, norms = self.point, self.point.objectives, self.point.norms
+        point.move_to(_projected_step(point, _direction(point, self.inverse, self.tol)))
+        gains = (point.objectives < before * (1 - ROUNDING)) | (point.norms < PROGRESS * norms)
+        self.idle = 0 if gains.any() else self.idle + 1
+
+
 def train_positive(point: PositivePoint, tol: float, monitor: FitMonitor) -> str:
     """Go to the optimum of all targets; returns how."""
-    inverse, idle = 1 / diagonal(point.problem), 0
-    while not monitor.should_stop and idle < MAX_NO_PROGRESS:
-        before, norms = point.objectives, point.norms
-        point.move_to(_projected_step(point, _direction(point, inverse, tol)))
+    newton = ProjectedNewton(point, tol)
+    monitor.register_run("projected", newton)
+    while not monitor.should_stop and newton.idle < MAX_NO_PROGRESS:
+        monitor.maybe_save()
+        newton.step()
         monitor.iterations += 1
-        monitor.converged = bool(point.finished(tol).all())
         log(monitor, point.objectives, point.gaps)
-        gains = (point.objectives < before * (1 - ROUNDING)) | (point.norms < PROGRESS * norms)
-        idle = 0 if gains.any() else idle + 1
+        monitor.converged = bool(point.finished(tol).all())
     return "lbfgs"
