@@ -80,7 +80,9 @@ def compare(name: str, ours: Any, theirs: dict[str, Any], objective: Any, data: 
         "rival": lambda: partial(rival().fit, *data),
     }
     spent = {key: median(times) for key, times in interleave(contenders, repeat, process_time).items()}
-    return [name, spent["ours"], spent["rival"], spent["rival"] / spent["ours"], above, rival_above, best]
+    row = [name, spent["ours"], spent["rival"], spent["rival"] / spent["ours"], above, rival_above, best]
+    print("  ".join(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row), flush=True)
+    return row
 
 
 def questions() -> dict[str, tuple[Any, dict[str, Any], Any, Callable[[], Any]]]:

@@ -8,6 +8,7 @@ import sklearn.linear_model
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fastlin import Corpus, LinearSVR, Ridge, load, save
@@ -17,6 +18,7 @@ from fastlin.linear.ridge import SOLVERS
 from fastlin.optim import ridge_problem
 from fastlin.optim.solvers import ridge as solvers
 from oracles import regression as naive
+from support.estimators import interrupted_after, random_sparse
 from support.resuming import stop_after_each_record
 from support.strategies import seeds, sparse_matrices
 from support.unusual_matrices import UNUSUAL
@@ -212,10 +214,10 @@ def test_the_choice_is_by_cost():
     assert names(TALL) == names(WIDE) == ["cholesky", "svd"]
     assert names(TALL, "svd") == ["svd"]
     assert names(TALL, "sparse_cg") == names(TALL, "lsqr") == names(WIDE, "saga") == []
-    long = sparse.random(20_000, 3_000, 0.001, format="csr", random_state=0)
+    long = sparse.random(20_000, 2_000, 0.001, format="csr", random_state=0)
     assert names(long) == []
     assert names(long, "cholesky") == ["cholesky"]
-    assert names(sparse.random(50, 100_000, 0.001, format="csr", random_state=0), "cholesky") == ["cholesky", "svd"][:1]
+    assert names(sparse.random(50, 100_000, 0.001, format="csr", random_state=0), "cholesky") == ["cholesky"]
 
 
 def _proved(X, n_targets):
@@ -391,3 +393,21 @@ def test_files_and_pickles_answer_the_same(n_targets, fit_intercept, tmp_path):
         assert other.certificate_ == model.certificate_
     save(model, tmp_path / "small", dtype="float16", prune=0.0)
     np.testing.assert_allclose(load(tmp_path / "small").predict(TALL), model.predict(TALL), atol=0.05)
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("delay", [0.05, 0.6])
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ridge(1e-9, solver="sparse_cg", tol=0.0), Ridge(1e-9, positive=True, tol=0.0),
+        LinearSVR(C=1e4, tol=0.0, max_iter=10**6),
+        LinearSVR(C=1e4, tol=0.0, max_iter=10**6, loss="squared_epsilon_insensitive", dual=False),
+    ],
+)  # fmt: skip
+def test_ctrl_c_ends_a_fit_within_half_a_second(model, delay):
+    X, _ = random_sparse(n_rows=100_000, n_features=100_000, row_length=100, n_labels=2)
+    y = np.random.default_rng(0).normal(size=X.shape[0])
+    model = clone(model)
+    assert interrupted_after(delay, lambda: model.fit(X, y)) < 0.5
+    assert not hasattr(model, "coef_")

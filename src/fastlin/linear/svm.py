@@ -14,7 +14,7 @@ from fastlin.core.label_sets import check_set_weights, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, checkpoint_of, dense_scorer, sparse_scorer
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.batch_weights import BatchWeights
-from fastlin.linear.svm_report import certify, warn_of_gap
+from fastlin.linear.svm_results import certify, kept_duals, warn_of_gap
 from fastlin.optim.solvers import svm_dispatch
 from fastlin.optim.solvers.svm_dual import LabelBlock, label_blocks
 from fastlin.optim.solvers.svm_problem import SvmObjective, SvmProblem
@@ -272,10 +272,8 @@ class LinearSVC(BatchWeights):
 
     def _kept(self, problem: SvmProblem, classes: NDArray[Any]) -> tuple[list[ScratchArray], Any] | None:
         """The dual variables and intercepts of the last fit, if these rows and labels can begin from them."""
-        sizes, kept = getattr(self, "_dual", None) or ([], [])
-        if not self.warm_start or sizes != problem.sizes or not np.array_equal(self.classes_, classes):
-            return None
-        return kept, validation.as_vector(self.intercept_, "intercept_")
+        kept = kept_duals(self, problem)
+        return kept if kept is not None and np.array_equal(self.classes_, classes) else None
 
     def _install(self, parts: list[LabelBlock]) -> Self:
         """Weights and intercepts as they are now."""

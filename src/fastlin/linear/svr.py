@@ -12,7 +12,7 @@ from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.batch_regressor import BatchRegressor
-from fastlin.linear.svm_report import certify, warn_of_gap
+from fastlin.linear.svm_results import certify, kept_duals, warn_of_gap
 from fastlin.optim.solvers import svm_dispatch
 from fastlin.optim.solvers.svm_dual import LabelBlock, label_blocks
 from fastlin.optim.solvers.svm_problem import SvmObjective, SvmProblem
@@ -187,7 +187,7 @@ class LinearSVR(BatchRegressor):
         dual = self.dual if isinstance(self.dual, str) else bool(self.dual)
         with parallel.WorkerPool(1) as workers:
             monitor = FitMonitor(int(self.max_iter), make_callback(model, lambda: model._install(parts)), file)
-            svm_dispatch.train(parts, dual, float(self.tol), generator, workers, monitor, self._kept(problem))
+            svm_dispatch.train(parts, dual, float(self.tol), generator, workers, monitor, kept_duals(self, problem))
         model.history_, model.n_iter_, model.converged_ = monitor.history, monitor.iterations, monitor.converged
         certify(model._install(parts), parts)
         self._take_fitted(model)
@@ -202,13 +202,6 @@ class LinearSVR(BatchRegressor):
             float(self.C), None, 1, self.loss == "squared_epsilon_insensitive", False,
             float(self.intercept_scaling) if self.fit_intercept else 0.0, 1.0, float(self.epsilon),
         )  # fmt: skip
-
-    def _kept(self, problem: SvmProblem) -> tuple[list[ScratchArray], Any] | None:
-        """The dual variables and intercept of the last fit, if these rows can begin from them."""
-        sizes, kept = getattr(self, "_dual", None) or ([], [])
-        if not self.warm_start or sizes != problem.sizes:
-            return None
-        return kept, validation.as_vector(self.intercept_, "intercept_")
 
     def _install(self, parts: list[LabelBlock]) -> Self:
         """Weights and intercept as they are now."""

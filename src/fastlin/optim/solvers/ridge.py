@@ -27,8 +27,8 @@ from fastlin.optim.ridge_problem import (
 )
 from fastlin.validation import CSRRows
 
-MAX_DENSE_SIZE = 4096  # of a Gram matrix
-MAX_DENSE_ENTRIES = 1 << 22  # of rows that are written out for their singular values
+MAX_DENSE_SIZE = 2048  # of a Gram matrix: its decomposition hears no Ctrl-C for a tenth of a second
+MAX_DENSE_ENTRIES = 1 << 19  # of rows that are written out for their singular values: the same
 CHUNK_ENTRIES = 1 << 18  # of rows that are written out for a Gram matrix, together
 BLAS_SPEED = 32.0  # products of rows written out in the time of one by its place
 CG_STEPS = 30.0  # that conjugate gradients take, at a guess

@@ -1,11 +1,16 @@
-"""What linear SVMs tell of a fit: its certificate, and how far one that did not converge is from the optimum."""
+"""Results of a fit of a linear SVM: its certificate, dual variables for a warm start, a warning of what is left."""
 
 import warnings
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from fastlin import validation
+from fastlin.data.scratch import ScratchArray
 from fastlin.optim.solvers.svm_dual import LabelBlock, signed_dual_variables, sum_over_blocks
+from fastlin.optim.solvers.svm_problem import SvmProblem
 
 
 def certify(model: Any, parts: list[LabelBlock]) -> None:
@@ -17,6 +22,14 @@ def certify(model: Any, parts: list[LabelBlock]) -> None:
         "dual_objective": sum_over_blocks(parts, "value"),
         "duality_gap": sum_over_blocks(parts, "gap"),
     }
+
+
+def kept_duals(model: Any, problem: SvmProblem) -> tuple[list[ScratchArray], NDArray[np.float64]] | None:
+    """The dual variables and intercepts of the last fit, if these rows can begin from them."""
+    sizes, kept = getattr(model, "_dual", None) or ([], [])
+    if not model.warm_start or sizes != problem.sizes:
+        return None
+    return kept, validation.as_vector(model.intercept_, "intercept_")
 
 
 def warn_of_gap(model: Any) -> None:
