@@ -16,6 +16,8 @@ TAGS = [["X", "Y"], ["Y", "X"], ["X"]] * 3
 FITS = {
     "logistic regression": (fastlin.LogisticRegression(max_iter=1, tol=0), (ROWS, LABELS)),
     "support vectors": (fastlin.LinearSVC(C=1e4, max_iter=1, tol=1e-12), (ROWS, LABELS)),
+    "support vectors of targets": (fastlin.LinearSVR(C=1e4, max_iter=1, tol=1e-12), (ROWS, LABELS)),
+    "ridge": (fastlin.Ridge(solver="sparse_cg", max_iter=1, tol=0), (ROWS, LABELS)),
     "mixture": (fastlin.MultinomialMixture(2, max_iter=1, tol=0, random_state=0), (ROWS,)),
     "k-means": (fastlin.KMeans(3, n_init=1, random_state=0), (np.ones((9, 2)),)),
     "online": (fastlin.SGDClassifier(max_iter=1, tol=1e-9, random_state=0), (ROWS, LABELS)),

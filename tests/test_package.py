@@ -49,7 +49,7 @@ LISTED = ("coef_", "class_prior_", "unknown_words_", "vectorizer_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
 FITTED = ("n_iter_", "history_", "objective_", "converged_")
 TERMS = ("vocabulary_", "fixed_vocabulary_")
-UNLABELLED = ("MultinomialMixture", "SGDRegressor")
+UNLABELLED = ("LinearSVR", "MultinomialMixture", "Ridge", "SGDRegressor")
 STEPWISE = dict.fromkeys(
     ("AROWClassifier", "MIRAClassifier", "PassiveAggressiveClassifier", "Perceptron", "SGDClassifier", "SGDRegressor"),
     ONLINE,
@@ -63,6 +63,7 @@ ATTRIBUTES = {
     "MultinomialNB": COUNTED,
     "NearestCentroid": ("centroids_", "class_prior_", "deviations_", "within_class_std_dev_"),
     "LogisticRegressionCV": CHOSEN,
+    "Ridge": (*SOLVED, "solver_"),
     "LexiconClassifier": LISTED,
     "SemiSupervisedNB": GROUPED,
     "SemiSupervisedNBCV": TUNED,

@@ -89,6 +89,8 @@ def as_bytes(answer):
         return b" ".join(part.tobytes() for part in (answer.indptr, answer.indices, answer.data))
     if isinstance(answer, np.ndarray) and answer.dtype != object:
         return str(answer.shape).encode() + answer.tobytes()
+    if isinstance(answer, float):
+        return repr(float(answer)).encode()
     if isinstance(answer, dict):
         return repr(sorted(answer.items())).encode()
     return repr([part.tolist() if isinstance(part, np.ndarray) else part for part in answer]).encode()
@@ -143,6 +145,8 @@ PROBLEMS = {name: online(make) for name, make in ONLINE.items()} | {
     "SGDRegressor, fit": refitted(
         lambda: fastlin.SGDRegressor(max_iter=2, tol=None, random_state=0), *REGRESSED, y=(TARGETS, -TARGETS)
     ),
+    "Ridge": refitted(fastlin.Ridge, *REGRESSED, y=(TARGETS, -TARGETS)),
+    "LinearSVR": refitted(lambda: fastlin.LinearSVR(max_iter=2, random_state=0), *REGRESSED, y=(TARGETS, -TARGETS)),
     "LogisticRegression": refitted(lambda: fastlin.LogisticRegression(**LOGISTIC), *PREDICT, "predict_proba"),
     "MaxEnt": refitted(lambda: fastlin.MaxEnt(**LOGISTIC), *PREDICT),
     "LogisticRegressionCV": refitted(lambda: fastlin.LogisticRegressionCV(Cs=[1.0], cv=2, **LOGISTIC), "predict"),

@@ -18,6 +18,7 @@ from fastlin import (
     ComplementNB,
     KMeans,
     LinearSVC,
+    LinearSVR,
     LogisticRegression,
     MiniBatchKMeans,
     MIRAClassifier,
@@ -26,6 +27,7 @@ from fastlin import (
     NearestCentroid,
     PassiveAggressiveClassifier,
     Perceptron,
+    Ridge,
     SemiSupervisedNB,
     SemiSupervisedNBCV,
     SGDClassifier,
@@ -53,6 +55,10 @@ CHECKED = [
     SGDClassifier(learning_rate="adagrad", penalty="l1", eta0=1.0),
     SGDRegressor(),
     SGDRegressor("huber", learning_rate="adagrad", eta0=1.0),
+    Ridge(tol=1e-12),
+    Ridge(solver="sparse_cg", tol=1e-12),
+    LinearSVR(tol=1e-12, max_iter=100_000),
+    LinearSVR(loss="squared_epsilon_insensitive", tol=1e-12, max_iter=100_000),
     MultinomialNB(),
     ComplementNB(),
     ComplementNB(norm=True),
@@ -104,7 +110,8 @@ def expected_failures(estimator):
         return {} if estimator.loss == "squared_hinge" else dict.fromkeys(EXPECTED_FAILURES, APPROXIMATE)
     if isinstance(estimator, CategoricalNB):
         return CATEGORIES
-    if isinstance(estimator, MultinomialNB | ComplementNB | BernoulliNB | NearestCentroid | LogisticRegression):
+    solved = NearestCentroid | LogisticRegression | Ridge | LinearSVR
+    if isinstance(estimator, MultinomialNB | ComplementNB | BernoulliNB | solved):
         return {}
     if isinstance(estimator, SGDRegressor) and estimator.loss == "squared_error":
         return EXPECTED_FAILURES | dict.fromkeys(DIVERGENT, LONG)

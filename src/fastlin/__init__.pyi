@@ -26,9 +26,11 @@ from fastlin.linear.mira import MIRAClassifier as MIRAClassifier
 from fastlin.linear.nearest_centroid import NearestCentroid as NearestCentroid
 from fastlin.linear.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
 from fastlin.linear.perceptron import Perceptron as Perceptron
+from fastlin.linear.ridge import Ridge as Ridge
 from fastlin.linear.sgd import SGDClassifier as SGDClassifier
 from fastlin.linear.sgd_regressor import SGDRegressor as SGDRegressor
 from fastlin.linear.svm import LinearSVC as LinearSVC
+from fastlin.linear.svr import LinearSVR as LinearSVR
 from fastlin.mixture.multinomial import MultinomialMixture as MultinomialMixture
 from fastlin.model_files.save_load import load as load
 from fastlin.model_files.save_load import save as save

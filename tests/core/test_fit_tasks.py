@@ -5,12 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from fastlin import (
     KMeans,
     LinearSVC,
+    LinearSVR,
     LogisticRegression,
     LogisticRegressionCV,
     MIRAClassifier,
@@ -18,6 +20,7 @@ from fastlin import (
     MultinomialNB,
     PassiveAggressiveClassifier,
     Perceptron,
+    Ridge,
     SemiSupervisedNB,
     SGDClassifier,
     TfidfTransformer,
@@ -37,6 +40,8 @@ LEARNERS = {
     "logistic by epochs": (LogisticRegression(solver="sgd", max_iter=5), ROWS),
     "logistic over folds": (LogisticRegressionCV(Cs=2, cv=2, solver="lbfgs"), ROWS),
     "machine": (LinearSVC(), ROWS),
+    "machine of targets": (LinearSVR(), ROWS),
+    "ridge": (Ridge(solver="sparse_cg"), ROWS),
     "perceptron": (Perceptron(max_iter=4, tol=None), ROWS),
     "averaged": (SGDClassifier(max_iter=4, tol=None, average=True), ROWS),
     "passive-aggressive": (PassiveAggressiveClassifier(max_iter=4, tol=None), ROWS),
@@ -84,7 +89,9 @@ def learnt(model):
         return np.array([tag == "x" for tags in model.predict(SENTENCES) for tag in tags])
     if hasattr(model, "decision_function"):
         return model.decision_function(X)
-    return model.transform(X) if hasattr(model, "transform") else model.predict_log_proba(X)
+    if hasattr(model, "transform"):
+        return model.transform(X)
+    return model.predict(X) if is_regressor(model) else model.predict_log_proba(X)
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -13,6 +13,7 @@ rng = np.random.default_rng(0)
 X = rng.poisson(1.0, (24, 6)).astype(float)
 Y = np.array(["a", "b", "c"] * 8)
 TWO = np.array(["a", "b"] * 12)
+TARGETS = np.cos(np.arange(len(Y)))
 TUPLES = X[:, :3].astype(int)
 TEXTS = ["xx yy", "yy zz", "zz"] * 8
 SIZES = np.full(8, 3)
@@ -35,6 +36,7 @@ FITTED = {
     "LogisticRegressionCV": lambda: (fastlin.LogisticRegressionCV(Cs=2, cv=2).fit(X, Y), (X,)),
     "LinearSVC": lambda: (fastlin.LinearSVC().fit(X, Y), (X,)),
     "LinearSVC of two": lambda: (fastlin.LinearSVC().fit(X, TWO), (X,)),
+    "Ridge of two": lambda: (fastlin.Ridge().fit(X, np.column_stack([TARGETS, -TARGETS])), (X,)),
     "CandidateClassifier": lambda: (fastlin.CandidateClassifier().fit(X, np.zeros(8, int), SIZES), (X, SIZES)),
     "LexiconClassifier": lambda: (fastlin.LexiconClassifier(LEXICON, vectorizer=CountVectorizer()).fit(), (TEXTS,)),
 }  # fmt: skip

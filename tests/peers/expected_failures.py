@@ -63,6 +63,15 @@ DIFFERENT: Reasons = {
         "test_classifier_correctness": INTERCEPT,
         "test_passive_aggressive_regressor_vs_sgd": INTERCEPT,
     },
+    "test_ridge": {
+        "test_dtype_match[": "weights and answers are float64 whatever the rows are",
+        "test_dtype_match_cholesky": "weights and answers are float64 whatever the rows are",
+        "test_n_iter": "n_iter_ is told of every solver, of a decomposition too",
+        "test_raises_value_error_if_sample_weights_greater_than_1d": "the message of such weights names sample_weight",
+        "test_ridge_fit_intercept_sparse_error[": f"{ANSWERS}: every solver centres sparse rows",
+        "test_ridge_fit_intercept_sparse_sag[": f"{ANSWERS} or warns: no solver needs max_iter to centre sparse rows",
+        "test_lbfgs_solver_error": "one step of projected Newton is enough for two rows",
+    },
     "test_sgd": {
         "test_partial_fit_exception": LABELS,
         "test_sgd_early_stopping_with_partial_fit": PARTIAL,

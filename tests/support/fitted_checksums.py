@@ -83,6 +83,11 @@ def regression():
     options += grid(early_stopping=(True,), dtype=("float32", "float64"), batch_size=(1, 4))
     for option in options:
         yield fastlin.SGDRegressor(**{"eta0": 0.05, "alpha": 1e-3, **EPOCHS, **option}), ROWS
+    for option in grid(solver=("auto", "sparse_cg", "svd"), alpha=(0.0, 0.1, 10.0), fit_intercept=(True, False)):
+        yield fastlin.Ridge(tol=1e-8, **option), ROWS
+    yield fastlin.Ridge(positive=True, tol=1e-8), ROWS
+    for option in grid(loss=("epsilon_insensitive", "squared_epsilon_insensitive"), C=(0.1, 10.0), dual=(True, False)):
+        yield fastlin.LinearSVR(epsilon=0.1, random_state=3, **{**ITERATIONS, **option}), ROWS
 
 
 def batch():

@@ -77,6 +77,10 @@ TARGETS = X @ rng.normal(size=12)
 REGRESSORS = {
     "regression": fastlin.SGDRegressor(**FEW),
     "regression, averaged": fastlin.SGDRegressor("huber", average=True, learning_rate="adagrad", eta0=0.5, **FEW),
+    "ridge": fastlin.Ridge(tol=1e-8),
+    "ridge, not negative": fastlin.Ridge(alpha=[0.5], positive=True, fit_intercept=False, tol=1e-8),
+    "svr": fastlin.LinearSVR(epsilon=0.1, max_iter=5, random_state=0),
+    "svr, warm": fastlin.LinearSVR(loss="squared_epsilon_insensitive", warm_start=True, random_state=0),
 }
 LEARNERS = ONLINE | BATCH | COUNTED | CENTROIDS
 SEMI_SUPERVISED = {

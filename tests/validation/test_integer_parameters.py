@@ -48,6 +48,8 @@ CASES = {
         ["Cs", "cv", "max_iter", "cutoff", "n_jobs", "verbose", "random_state"],
     ),
     "LinearSVC": (fastlin.LinearSVC(), (X, Y), ["max_iter", "n_jobs", "verbose", "random_state"]),
+    "LinearSVR": (fastlin.LinearSVR(), (X, Y), ["max_iter", "n_jobs", "verbose", "random_state"]),
+    "Ridge": (fastlin.Ridge(), (X, Y), ["max_iter", "n_jobs", "verbose", "random_state"]),
     "CandidateClassifier": (
         fastlin.CandidateClassifier(), (X, np.zeros(8, int), SIZES), ["max_iter", "n_jobs", "verbose", "random_state"]
     ),

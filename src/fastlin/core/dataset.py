@@ -36,7 +36,7 @@ class Groups(NamedTuple):
 
 
 class TargetedRows(NamedTuple):
-    """Rows in memory, and the number that each of them has."""
+    """Rows in memory, and the number that each of them has, or one for each target."""
 
     rows: CSRRows
     targets: Floats
@@ -109,8 +109,8 @@ class Dataset(ABC):
         """The rows with the labels, one for each, and the weights that are given or that a corpus has."""
 
     @abstractmethod
-    def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str) -> TargetedRows:
-        """The rows with the numbers and the weights that are given for each."""
+    def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str, several: bool = False) -> TargetedRows:
+        """The rows with the numbers and the weights that are given for each; there may be `several` targets."""
 
     @abstractmethod
     def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":
@@ -218,8 +218,9 @@ class InMemoryDataset(Dataset):
         classes, codes = validation.as_labels(y, len(self), estimator=estimator, name=self._argument_name("y"))
         return InMemoryDataset(self.rows, self.name, classes, codes, self.sample_weights(sample_weight))
 
-    def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str) -> TargetedRows:
-        targets = validation.as_targets(y, len(self), estimator=estimator, name=self._argument_name("y"))
+    def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str, several: bool = False) -> TargetedRows:
+        read = validation.as_target_columns if several else validation.as_targets
+        targets = read(y, len(self), estimator=estimator, name=self._argument_name("y"))
         return TargetedRows(self.rows, targets, self.sample_weights(sample_weight))
 
     def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":
@@ -320,10 +321,10 @@ class CorpusDataset(Dataset):
         self._check_labels()
         return self
 
-    def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str) -> TargetedRows:  # noqa: ARG002
+    def targeted(self, y: Any, *_: Any, estimator: str, **__: Any) -> TargetedRows:  # noqa: ARG002
         raise ValueError(
             f"{self.name} is a Corpus, which has labels and no real targets: {estimator} learns from a matrix and "
-            f"{self._argument_name('y')}, part by part with partial_fit"
+            f"{self._argument_name('y')}, SGDRegressor also part by part with partial_fit"
         )
 
     def partly_labelled(self, y: Any, sample_weight: Any, *, estimator: str) -> "DatasetView":  # noqa: ARG002

@@ -12,6 +12,7 @@ from fastlin.data.scratch import ScratchArray
 from fastlin.linear.class_moments import ClassMoments
 from fastlin.linear.online_weights import SparseWeights
 from fastlin.linear.path_results import as_legacy, given, without_legacy
+from fastlin.linear.ridge import SOLVERS
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.update_rules import CLOCK, GENERATION, RULE
 from fastlin.storage.fields import FINITE, proved
@@ -153,9 +154,59 @@ def _copied(held: ScratchArray) -> Any:
 def _svm_from_state(model: Any, state: State, context: LoadContext) -> None:
     dual = state.pop("dual", None)
     _maxent_from_state(model, state, context)
+    model._dual = _proved_dual(dual, model.coef_.shape[0])
+
+
+def _proved_dual(dual: Any, width: int) -> tuple[list[int], list[ScratchArray]] | None:
+    """The dual variables of each segment, for a warm start."""
     for alpha in dual or ():
-        proved(alpha, "dual", np.float64, (None, len(model.coef_)), FINITE)
-    model._dual = None if dual is None else ([len(alpha) for alpha in dual], [ScratchArray(alpha) for alpha in dual])
+        proved(alpha, "dual", np.float64, (None, width), FINITE)
+    return None if dual is None else ([len(alpha) for alpha in dual], [ScratchArray(alpha) for alpha in dual])
+
+
+def _batch_regressor_to_state(model: Any, packing: Packing) -> State:
+    model._check_fitted()
+    coef = model.coef_ if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
+    state = report_to_state(model, packing) | {"coef": _packed(coef, packing), "n_targets": coef.shape[0]}
+    intercept = np.asarray(model.intercept_, np.float64)
+    return state | {"intercept": np.atleast_1d(intercept), "one_intercept": intercept.ndim == 0}
+
+
+def _batch_regressor_from_state(model: Any, state: State, context: LoadContext) -> None:
+    report_from_state(model, state)
+    n_targets, one = state.pop("n_targets"), state.pop("one_intercept")
+    if not isinstance(n_targets, int) or n_targets < 1 or not isinstance(one, bool):
+        raise ValueError("n_targets must be a number from 1, one_intercept True or False")
+    coef = _weights(state, context, {n_targets})
+    intercept = _intercept(state, 1 if one else n_targets)
+    reject_unknown(state)
+    model.coef_ = coef if sp.issparse(coef) or n_targets > 1 else coef[0]
+    model.intercept_, model.n_features_in_ = float(intercept[0]) if one else intercept, coef.shape[1]
+
+
+def _ridge_to_state(model: Any, packing: Packing) -> State:
+    return _batch_regressor_to_state(model, packing) | {"solver": model.solver_}
+
+
+def _ridge_from_state(model: Any, state: State, context: LoadContext) -> None:
+    solver = state.pop("solver")
+    if solver not in SOLVERS:
+        raise ValueError(f"solver {solver!r:.60}, which Ridge does not have")
+    _batch_regressor_from_state(model, state, context)
+    model.solver_ = solver
+
+
+def _svr_to_state(model: Any, packing: Packing) -> State:
+    state = _batch_regressor_to_state(model, packing)
+    if not packing.serving and getattr(model, "_dual", None) is not None:
+        state["dual"] = [_copied(held) for held in model._dual[1]]
+    return state
+
+
+def _svr_from_state(model: Any, state: State, context: LoadContext) -> None:
+    dual = state.pop("dual", None)
+    _batch_regressor_from_state(model, state, context)
+    model._dual = _proved_dual(dual, 1)
 
 
 def _candidates_to_state(model: Any, packing: Packing) -> State:
@@ -229,12 +280,14 @@ CODECS = {
     "fastlin.CandidateClassifier": ModelCodec(_candidates_to_state, _candidates_from_state),
     "fastlin.LexiconClassifier": ModelCodec(_lexicon_to_state, _lexicon_from_state),
     "fastlin.LinearSVC": ModelCodec(_svm_to_state, _svm_from_state),
+    "fastlin.LinearSVR": ModelCodec(_svr_to_state, _svr_from_state),
     "fastlin.LogisticRegression": LOGISTIC,
     "fastlin.LogisticRegressionCV": ModelCodec(_search_to_state, _search_from_state),
     "fastlin.MIRAClassifier": ONLINE,
     "fastlin.PassiveAggressiveClassifier": ONLINE,
     "fastlin.NearestCentroid": ModelCodec(_centroids_to_state, _centroids_from_state),
     "fastlin.Perceptron": ONLINE,
+    "fastlin.Ridge": ModelCodec(_ridge_to_state, _ridge_from_state),
     "fastlin.SGDClassifier": ONLINE,
     "fastlin.SGDRegressor": ModelCodec(_online_to_state, _regressor_from_state),
 }

@@ -1,12 +1,10 @@
 """Linear support vector machines by dual coordinate ascent, or by Newton's method."""
 
-import warnings
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
@@ -16,8 +14,9 @@ from fastlin.core.label_sets import check_set_weights, n_weight_columns
 from fastlin.core.sparse_estimator import Scorer, checkpoint_of, dense_scorer, sparse_scorer
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.batch_weights import BatchWeights
+from fastlin.linear.svm_results import certify, kept_duals, warn_of_gap
 from fastlin.optim.solvers import svm_dispatch
-from fastlin.optim.solvers.svm_dual import LabelBlock, label_blocks, signed_dual_variables, sum_over_blocks
+from fastlin.optim.solvers.svm_dual import LabelBlock, label_blocks
 from fastlin.optim.solvers.svm_problem import SvmObjective, SvmProblem
 from fastlin.runtime import parallel
 from fastlin.validation.parameter_kinds import (
@@ -269,25 +268,12 @@ class LinearSVC(BatchWeights):
         )
 
     def _warn(self) -> None:
-        """Say how far the fit is from the optimum, and what helps."""
-        gap = self.certificate_["duality_gap"] / self.objective_
-        reason = "Rounding ended the fit, and"
-        if self.n_iter_ >= self.max_iter:
-            reason = "Liblinear failed to converge, increase the number of iterations: "
-            reason += f"max_iter={self.max_iter} epochs"
-        warnings.warn(
-            f"{reason} left a relative duality gap of {gap:.1e}, above tol={self.tol:g}. "
-            "Raise max_iter or tol, lower C, or bring the rows to a common norm.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        warn_of_gap(self)
 
     def _kept(self, problem: SvmProblem, classes: NDArray[Any]) -> tuple[list[ScratchArray], Any] | None:
         """The dual variables and intercepts of the last fit, if these rows and labels can begin from them."""
-        sizes, kept = getattr(self, "_dual", None) or ([], [])
-        if not self.warm_start or sizes != problem.sizes or not np.array_equal(self.classes_, classes):
-            return None
-        return kept, validation.as_vector(self.intercept_, "intercept_")
+        kept = kept_duals(self, problem)
+        return kept if kept is not None and np.array_equal(self.classes_, classes) else None
 
     def _install(self, parts: list[LabelBlock]) -> Self:
         """Weights and intercepts as they are now."""
@@ -298,13 +284,7 @@ class LinearSVC(BatchWeights):
 
     def _finish(self, parts: list[LabelBlock]) -> None:
         self._install(parts)
-        self._dual = (parts[0].problem.sizes, signed_dual_variables(parts)) if self.warm_start else None
-        self.objective_ = sum_over_blocks(parts, "objective")
-        self.certificate_ = {
-            "objective": self.objective_,
-            "dual_objective": sum_over_blocks(parts, "value"),
-            "duality_gap": sum_over_blocks(parts, "gap"),
-        }
+        certify(self, parts)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -52,7 +52,7 @@ def factoring_cost(size: int) -> float:
 
 
 def solve_positive(H: Floats, right: Floats) -> Floats | None:
-    """H⁻¹ right of a symmetric H, which is scaled to a diagonal of ones; None where it is not positive to rounding."""
+    """H⁻¹ right, of a vector or columns; None where H, scaled to a diagonal of ones, is not positive to rounding."""
     scale = np.sqrt(H.diagonal())
     if not (scale > 0).all() or not np.isfinite(scale).all():
         return None
@@ -60,5 +60,5 @@ def solve_positive(H: Floats, right: Floats) -> Floats | None:
         factor = linalg.cho_factor(H / scale / scale[:, np.newaxis], lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         return None
-    found: Floats = linalg.cho_solve(factor, right / scale, check_finite=False) / scale
+    found: Floats = (linalg.cho_solve(factor, (right.T / scale).T, check_finite=False).T / scale).T
     return found if np.isfinite(found).all() else None

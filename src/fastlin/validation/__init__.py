@@ -12,6 +12,7 @@ from fastlin.validation.labels import (
     as_labels,
     as_lengths,
     as_positions,
+    as_target_columns,
     as_targets,
     class_factors,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "as_real",
     "as_rows",
     "as_sparse",
+    "as_target_columns",
     "as_targets",
     "as_texts",
     "as_tuples",

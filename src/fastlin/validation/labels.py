@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from fastlin.validation.arrays import as_vector
+from fastlin.validation.arrays import as_finite, as_vector
 from fastlin.validation.categorical import is_known
 from fastlin.validation.parameters import one_of, real_number
 
@@ -43,6 +43,21 @@ def as_targets(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> NDArr
     """A finite number for each row."""
     targets = as_vector(_one_column(y, estimator, name), name)
     _check_length(targets, n_rows, name)
+    return _within_bounds(targets, name)
+
+
+def as_target_columns(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> NDArray[np.float64]:
+    """A finite number for each row, or for each row and target."""
+    _check_given(y, estimator, name)
+    y = np.asarray(as_exact(y, name))
+    targets = as_finite(y, name, ndim=2 if y.ndim > 1 else 1)
+    _check_length(targets, n_rows, name)
+    if targets.ndim == 2 and not targets.shape[1]:
+        raise ValueError(f"{name} has no column: one for each target is wanted")
+    return _within_bounds(targets, name)
+
+
+def _within_bounds(targets: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     largest = np.abs(targets).max(initial=0)
     if largest > MAX_TARGET:
         raise ValueError(f"{name} holds ±{largest:g}; at most {MAX_TARGET:g} is supported")
@@ -51,13 +66,17 @@ def as_targets(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> NDArr
 
 def _one_column(y: Any, estimator: str, name: str) -> NDArray[Any]:
     """Labels or targets as a vector of whatever they are."""
+    _check_given(y, estimator, name)
+    return np.asarray(column_or_1d(as_exact(y, name), warn=True))
+
+
+def _check_given(y: Any, estimator: str, name: str) -> None:
     if y is None:
         raise ValueError(f"{estimator} requires {name} to be passed, but the target {name} is None")
     if sp.issparse(y):
         raise TypeError(f"{name} must be a vector, got a sparse matrix")
     if getattr(getattr(y, "dtype", None), "kind", None) == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
-    return np.asarray(column_or_1d(as_exact(y, name), warn=True))
 
 
 def _check_length(y: NDArray[Any], n_rows: int, name: str) -> None:

@@ -38,6 +38,15 @@ def backward(
     high: int,
     G: NDArray[np.float64],
 ) -> None: ...
+def normal_product(
+    rows: CSRView,
+    start: int,
+    stop: int,
+    weights: NDArray[np.float64],
+    shift: float,
+    pairs: NDArray[np.float64],
+    scores: NDArray[np.float64],
+) -> None: ...
 def class_counts(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

@@ -15,6 +15,7 @@ from fastlin.engine.core.mathx cimport logarithm
 
 cdef enum:
     PREFETCH_AHEAD = 64      # non-zeros
+    FAR_COLUMNS = 1 << 18    # pairs of so many columns are beyond the cache: prefetching fewer costs half as much again
 
 
 cdef inline Py_ssize_t lower_bound(const int32_t* indices, Py_ssize_t m, Py_ssize_t column) noexcept nogil:
@@ -116,6 +117,58 @@ def backward(const int64_t[::1] indptr, const int32_t[::1] indices, const double
             fetch_add_row(&G[0, 0], K, columns + now.start, reals + now.start, now.size, &R[now.row, 0],
                           columns + then.start if then.row >= 0 else columns + now.start, then.size)
             now = then
+
+
+cdef void add_normal_product(CSRView rows, const number* values, Py_ssize_t start, Py_ssize_t stop,
+                             const double* weights, double shift, double* cells, bint far,
+                             double* scores) noexcept nogil:
+    """`normal_product` over values of a type; `far`: the pairs are beyond the cache."""
+    cdef const int64_t* indptr = rows.indptr
+    cdef const int32_t* indices = rows.indices
+    cdef double a, b
+    cdef int64_t p, ahead, end
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        p = indptr[i]
+        end = indptr[i + 1]
+        ahead = indptr[i + 2] if far and i + 2 <= stop else end
+        a = 0
+        b = 0
+        while p + 2 <= end:
+            a += values[p] * cells[2 * indices[p]]
+            b += values[p + 1] * cells[2 * indices[p + 1]]
+            p += 2
+        if p < end:
+            a += values[p] * cells[2 * indices[p]]
+        scores[i] = a + b - shift
+        a = weights[i] * scores[i]
+        for p in range(end, ahead):
+            prefetch(cells + 2 * indices[p])
+        for p in range(indptr[i], end):
+            cells[2 * indices[p] + 1] += a * values[p]
+
+
+def normal_product(CSRView rows not None, Py_ssize_t start, Py_ssize_t stop, const double[::1] weights, double shift,
+                   double[:, ::1] pairs, double[::1] scores):
+    """scores[i] = x_i·p − shift, and q += Σ_i w_i scores[i] x_i, of rows [start, stop): a column's (p, q) lie together.
+
+    So a row is read once for both, and what it scatters to is in the cache by what it gathered from.
+    """
+    cdef bint far = pairs.shape[0] > FAR_COLUMNS
+    cdef double* cells
+    if pairs.shape[1] != 2 or not weights.shape[0] == scores.shape[0] == rows.stop:
+        raise ValueError(f"{rows.stop} rows want a weight and a score each, columns pairs")
+    if not rows.start <= start <= stop <= rows.stop:
+        raise ValueError(f"rows {start} to {stop} are not among {rows.start} to {rows.stop}")
+    if start == stop:
+        return
+    cells = &pairs[0, 0] if pairs.shape[0] else NULL
+    with nogil:
+        if rows.single:
+            add_normal_product(rows, <const float*>rows.values, start, stop, &weights[0], shift, cells, far, &scores[0])
+        else:
+            add_normal_product(rows, <const double*>rows.values, start, stop, &weights[0], shift, cells, far,
+                               &scores[0])
 
 
 def class_counts(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,

@@ -13,6 +13,7 @@ class SvmRows:
         C: NDArray[np.float64],
         own_C: NDArray[np.float64],
         norms: NDArray[np.float64],
+        targets: NDArray[np.float64],
     ) -> None: ...
 
 class RowDuals:

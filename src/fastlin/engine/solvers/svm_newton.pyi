@@ -21,3 +21,21 @@ def line_derivatives(
     steps: NDArray[np.float64],
     found: NDArray[np.float64],
 ) -> None: ...
+def squared_insensitive(
+    scores: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    epsilon: float,
+    C: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    losses: NDArray[np.float64],
+) -> None: ...
+def insensitive_line_derivatives(
+    scores: NDArray[np.float64],
+    along: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    epsilon: float,
+    C: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    found: NDArray[np.float64],
+) -> None: ...

@@ -1,9 +1,11 @@
-"""The squared hinge of rows by their scores, one against the rest, for several labels together.
+"""The squared losses of SVMs by the scores of rows: the hinge, one against the rest, for several labels together.
 
 With z = ±1, C the weight of a row in the problem of a label (own_C where z = 1) and the shortfall ξ = max(0, 1 − z s):
 
     loss  Σ C ξ²,      residual  −2 C z ξ,      curvature  2C where ξ > 0
     along a line s + αu:   φ′(α) = −Σ 2 C z u ξ(α),      φ″(α) = Σ 2 C u² of the rows with ξ(α) > 0
+
+And the ε-insensitive loss of a target, where z = sgn(y − s) and ξ = max(0, |y − s| − ε), with the same formulas.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -63,3 +65,52 @@ def line_derivatives(const double[:, ::1] scores, const double[:, ::1] along, co
                 if xi > 0:
                     found[0, k] -= 2 * cost * z * u * xi
                     found[1, k] += 2 * cost * u * u
+
+
+cdef inline double insensitive(double r, double epsilon) noexcept nogil:
+    """z ξ of a residual: how far it is from the tube, and on which side."""
+    if r > epsilon:
+        return r - epsilon
+    return r + epsilon if r < -epsilon else 0.0
+
+
+cdef int prove_targets(Py_ssize_t n, Py_ssize_t K, const double[::1] targets, const double[::1] C) except -1:
+    if not targets.shape[0] == C.shape[0] == n or K != 1:
+        raise ValueError(f"targets or weights do not fit [{n}, {K}] scores")
+    return 0
+
+
+def squared_insensitive(const double[:, ::1] scores, const double[::1] targets, double epsilon, const double[::1] C,
+                        double[:, ::1] residual, double[:, ::1] curvature, double[::1] losses):
+    """Residuals, curvatures and loss of rows by their scores of one target, [n, 1]."""
+    cdef Py_ssize_t i, n = scores.shape[0]
+    cdef double zxi
+    prove_targets(n, scores.shape[1], targets, C)
+    if not (residual.shape[0] == curvature.shape[0] == n and residual.shape[1] == curvature.shape[1] == 1
+            and losses.shape[0] == 1):
+        raise ValueError(f"residuals, curvatures or losses do not fit [{n}, 1] scores")
+    losses[0] = 0
+    with nogil:
+        for i in range(n):
+            zxi = insensitive(targets[i] - scores[i, 0], epsilon)
+            residual[i, 0] = -2 * C[i] * zxi
+            curvature[i, 0] = 2 * C[i] if zxi != 0 else 0.0
+            losses[0] += C[i] * zxi * zxi
+
+
+def insensitive_line_derivatives(const double[:, ::1] scores, const double[:, ::1] along, const double[::1] targets,
+                                 double epsilon, const double[::1] C, const double[::1] steps, double[:, ::1] found):
+    """φ′ and φ″ of the ε-insensitive loss at a step, into the lines of `found`, [2, 1]."""
+    cdef Py_ssize_t i, n = scores.shape[0]
+    cdef double u, zxi
+    prove_targets(n, scores.shape[1], targets, C)
+    if not (along.shape[0] == n and along.shape[1] == steps.shape[0] == found.shape[1] == 1 and found.shape[0] == 2):
+        raise ValueError(f"a direction, a step or derivatives do not fit [{n}, 1] scores")
+    found[:, :] = 0
+    with nogil:
+        for i in range(n):
+            u = along[i, 0]
+            zxi = insensitive(targets[i] - scores[i, 0] - steps[0] * u, epsilon)
+            if zxi != 0:
+                found[0, 0] -= 2 * C[i] * u * zxi
+                found[1, 0] += 2 * C[i] * u * u

@@ -1,4 +1,4 @@
-"""Which of the methods trains a linear SVM: dual ascent, or Newton's on the primal."""
+"""Which of the methods trains a linear SVM: dual ascent, Newton's on the primal, or an interior-point method."""
 
 import numpy as np
 
@@ -7,6 +7,7 @@ from fastlin.data.scratch import ScratchArray
 from fastlin.optim.solvers.svm_dual import LabelBlock, SvmDualSolver, train_dual
 from fastlin.optim.solvers.svm_newton import NewtonCost, SvmNewtonSolver, has_primal, train_newton
 from fastlin.optim.solvers.svm_problem import Floats
+from fastlin.optim.solvers.svr_interior import InteriorPoint, has_interior, train_interior
 from fastlin.runtime import parallel
 
 
@@ -27,12 +28,21 @@ def train(
     if kept is not None:
         for block in blocks:
             block.start_from(*kept)
-    cost = NewtonCost(problem) if dual is not True and has_primal(problem) else None
-    if cost is None or not (dual is False or cost.pays_at_once or monitor.has_saved("newton")):
+    interior = has_interior(problem)
+    cost = NewtonCost(problem) if dual is not True and (interior or has_primal(problem)) else None
+    if interior and cost is not None and not cost.dense:
+        cost = None
+    at_once = cost is not None and not interior and cost.pays_at_once
+    if cost is None or not (dual is False or at_once or monitor.has_saved("newton") or monitor.has_saved("interior")):
         ascent = SvmDualSolver(blocks, tol, generator, workers)
         if kept is not None:
             ascent.measure_gaps(blocks)
         train_dual(ascent, monitor, np.inf if cost is None else cost.slow_epochs)
         monitor.forget("ascent")
-    if cost is not None and not monitor.should_stop:
+    if cost is None or monitor.should_stop:
+        return
+    if interior:
+        (block,) = blocks
+        train_interior(InteriorPoint(block, tol), monitor)
+    else:
         train_newton(SvmNewtonSolver(blocks, cost.dense, tol, workers), monitor)

@@ -28,8 +28,8 @@ from fastlin.runtime import parallel
 
 TASK = np.dtype(
     [
-        *((name, np.int64) for name in ("squared", "joint", "first", "patience")),
-        *((name, np.float64) for name in ("scaling", "bar", "gap", "gain", "loss", "linear")),
+        *((name, np.int64) for name in ("squared", "joint", "first", "regression", "patience")),
+        *((name, np.float64) for name in ("scaling", "epsilon", "bar", "gap", "gain", "loss", "linear")),
     ]
 )
 LABELS_PER_BLOCK = 8  # a cache line of weights a feature
@@ -71,6 +71,7 @@ class LabelBlock:
         self.task["scaling"] = costs.scaling * np.sqrt(problem.intercept_damping)
         self.task["first"] = first + (costs.n_columns == 1)  # a single column is that of label 1
         self.task["patience"] = PATIENCE[costs.joint]
+        self.task["regression"], self.task["epsilon"] = costs.epsilon is not None, costs.epsilon or 0.0
         self._row_states = [self._allocate(problem.scratch, size, width) for size in sizes]
         for C, kept in zip(problem.C, self._row_states, strict=True):
             with C.map() as its_C, kept.skip.map() as skip:
@@ -96,13 +97,15 @@ class LabelBlock:
             yield RowState(*(stack.enter_context(held.map()) for held in self._row_states[index]))
 
     def start_from(self, signed: list[ScratchArray], intercept: Floats) -> None:
-        """Take over dual variables, made feasible: zα of each label, or α of the joint problem."""
+        """Take over dual variables, made feasible: zα of each label, α of the joint problem, β of regression."""
         costs, total = self.problem.objective, np.zeros(len(self.bias))
         for block in self.problem.blocks():
             with signed[block.number].map() as before, self.rows_of(block.number) as kept:
                 own = self._own(block.labels)
                 limit = np.where(block.C > 0, np.inf if costs.squared else block.own_cost, 0.0)
-                if costs.joint:
+                if costs.epsilon is not None:
+                    alpha = again = np.clip(before, -limit[:, np.newaxis], limit[:, np.newaxis])
+                elif costs.joint:
                     alpha = np.where(own, 0.0, np.minimum(before[:, self.columns], 0))
                     mass = -alpha.sum(axis=1)
                     alpha[own] = mass
@@ -142,10 +145,11 @@ class LabelBlock:
 
     def signed_dual_variables(self, index: int, labels: NDArray[np.int32]) -> Floats:
         """The multiples of a segment's rows whose sum over all segments the weights are."""
+        costs = self.problem.objective
         with self.rows_of(index) as kept:
-            return (
-                kept.alpha.copy() if self.problem.objective.joint else np.where(self._own(labels), 1, -1) * kept.alpha
-            )
+            if costs.joint or costs.epsilon is not None:
+                return np.array(kept.alpha)
+            return np.where(self._own(labels), 1, -1) * kept.alpha
 
     def _own(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which column is that of each row's label."""

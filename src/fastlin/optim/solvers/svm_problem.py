@@ -21,6 +21,7 @@ MIN_INTERCEPT_DAMPING = 1e-6  # and the least share of its own speed
 LEAST_OWN_C = 1e-200  # of a row that others' problems have, where its label's class weight is 0
 
 Floats = NDArray[np.float64]
+NO_TARGETS: Floats = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class SvmObjective:
     joint: bool  # Crammer and Singer's problem, or one against the rest
     scaling: float  # the value of the intercept's feature; 0 for none
     share: float  # what is reported of the objective
+    epsilon: float | None = None  # of regression: the residual that costs nothing; None: rows have labels
 
     @property
     def weighs_positive(self) -> bool:
@@ -47,6 +49,7 @@ class SegmentBlock(NamedTuple):
     number: int
     rows: CSRRows
     labels: NDArray[np.int32]
+    targets: Floats  # in the place of labels, in regression
     C: Floats  # a row's own; 0 leaves it out
     own_cost: Floats  # the same in the problem of its own label
     norms: Floats
@@ -56,8 +59,8 @@ class SegmentBlock(NamedTuple):
 class SvmProblem:
     """The costs of the rows of a corpus."""
 
-    def __init__(self, corpus: Any, costs: SvmObjective, scratch: ScratchSpace) -> None:
-        self.corpus, self.objective, self.scratch = corpus, costs, scratch
+    def __init__(self, corpus: Any, costs: SvmObjective, scratch: ScratchSpace, targets: Floats = NO_TARGETS) -> None:
+        self.corpus, self.objective, self.scratch, self.targets = corpus, costs, scratch, targets
         self.sizes = np.diff(corpus.bounds).tolist()
         self.C, self.norms = [scratch.zeros(size) for size in self.sizes], [scratch.zeros(size) for size in self.sizes]
         self.own_C = [scratch.zeros(size) for size in self.sizes] if costs.weighs_positive else self.C
@@ -79,8 +82,10 @@ class SvmProblem:
         segment = self.corpus.segment(index)
         with self.C[index].map() as C, self.own_C[index].map() as own_C, self.norms[index].map() as norms:
             rows = segment.rows
-            bound = svm_dual.SvmRows(CSRView(rows.indptr, rows.indices, rows.values), segment.codes, C, own_C, norms)
-            yield SegmentBlock(index, rows, segment.codes, C, own_C, norms, bound)
+            targets = self.targets[segment.start : segment.start + len(rows)]
+            view = CSRView(rows.indptr, rows.indices, rows.values)
+            bound = svm_dual.SvmRows(view, segment.codes, C, own_C, norms, targets)
+            yield SegmentBlock(index, rows, segment.codes, targets, C, own_C, norms, bound)
 
     def blocks(self) -> Iterator[SegmentBlock]:
         """All of them in order."""
