@@ -15,6 +15,15 @@ from fastlin.validation.parameter_kinds import ParameterTable
 # parameters that earlier versions wrote under another name: {class: {old name: new name}}
 _RENAMED_PARAMETERS = {"fastlin.HashingVectorizer": {"names": "keep_names"}}
 
+# parameters whose models are fitted as copies: a file has what they are set to, not what they may have learnt
+_COPIED_PARAMETERS = {
+    "sklearn.calibration.CalibratedClassifierCV": ("estimator",),
+    "sklearn.compose.ColumnTransformer": ("transformers", "remainder"),
+    "sklearn.ensemble.VotingClassifier": ("estimators",),
+    "sklearn.multiclass.OneVsRestClassifier": ("estimator",),
+}
+_SEARCHES = "GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"
+
 
 def name_of(model: Any) -> str | None:
     """What the class of a model is called in a file; None: it does not go into one."""
@@ -23,6 +32,21 @@ def name_of(model: Any) -> str | None:
         if name == kind.__name__ and _found(entry.module, name) is kind:
             return key
     return None
+
+
+def is_copied(name: str, parameter: str) -> bool:
+    """Whether a class fits copies of the models that a parameter holds."""
+    return parameter in _COPIED_PARAMETERS.get(name, ())
+
+
+def best_of(model: Any) -> Any:
+    """The best estimator of a search, and any other model itself: what goes into a file."""
+    kind = type(model)
+    if kind.__name__ not in _SEARCHES or not kind.__module__.startswith("sklearn.model_selection."):
+        return model
+    if not hasattr(model, "best_estimator_"):
+        raise TypeError(f"a {kind.__name__} goes into a file as its best estimator: fit it, with refit=True")
+    return best_of(model.best_estimator_)
 
 
 def class_of(name: Any) -> tuple[Any, ModelCodec]:
