@@ -97,6 +97,10 @@ class DocumentFeatures(Transformer):
     word_length          the mean length of the words, in characters
     ===================  =============================================================================
 
+    The columns are of the size of counts, or of their logarithms. Beside tf-idf, whose values are far smaller, a batch
+    solver takes 20 to 30 times as many iterations, and the penalty all but spares them: scale them there, by
+    `make_pipeline(DocumentFeatures(), MaxAbsScaler())` in the union.
+
     Parameters
     ----------
     features : sequence of str, optional
