@@ -160,6 +160,8 @@ def test_a_container_that_was_asked_for_comes_back(path):
     inner = ColumnTransformer([("again", MaxAbsScaler(), ["n__n"])], remainder="passthrough")
     model = fitted(make_pipeline(columns, inner).set_output(transform="pandas"), FRAME)
     pandas.testing.assert_frame_equal(again(model, path).transform(FRAME), model.transform(FRAME))
+    words = fitted(fastlin.TfidfVectorizer().set_output(transform="pandas"), TEXTS)
+    pandas.testing.assert_frame_equal(again(words, path).transform(TEXTS), words.transform(TEXTS))
 
 
 @pytest.mark.parametrize("labels", [2, 3, 5])

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
+from fastlin.core.sparse_output import FRAMES
 from fastlin.model_files.classes import (
     best_of,
     class_of,
@@ -169,8 +170,8 @@ def _described(value: Any, name: str, encoder: JsonEncoder, packing: Packing) ->
     parameters = _described_parameters(value, kind, name, encoder, packing)
     learnt = codec.to_state(value, packing)
     learnt |= {key: vars(value)[key] for key in COLUMNS if key in vars(value)}
-    if output := vars(value).get("_sklearn_output_config", {}).get("transform"):
-        learnt[OUTPUT] = output
+    if (chosen := vars(value).get("_sklearn_output_config", {}).get("transform")) is not None:
+        learnt[OUTPUT] = chosen
     state = {key: encoder(item, f"{name}.{key.strip('_')}") for key, item in learnt.items()}
     return {"model": {"class": kind, "parameters": parameters, "learnt": state}}
 
@@ -238,7 +239,7 @@ def _restore_learnt(model: Any, state: dict[str, Any], codec: ModelCodec, contex
     _set_columns(model, **columns)
     codec.from_state(model, state, context)
     if output is not None:
-        model.set_output(transform=one_of(OUTPUT, output, ("default", "pandas", "polars")))
+        model.set_output(transform=one_of(OUTPUT, output, ("default", *FRAMES)))
     if "n_features_in_" in columns and model.n_features_in_ != columns["n_features_in_"]:
         raise ValueError("columns that are not those of what was learnt")
     if "feature_names_in_" in columns and np.shape(model.feature_names_in_) != (model.n_features_in_,):
