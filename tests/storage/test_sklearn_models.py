@@ -255,7 +255,8 @@ def tampered(path, name, change):
 @pytest.mark.parametrize(
     "name, change, message",
     [
-        ("sk svm", lambda learnt, _: learnt.update(intercept=[1.0, 2.0]), "intercept must be one finite number, or 4"),
+        ("sk svm", lambda learnt, _: learnt.update(intercept=[1.0, 2.0]), "intercept must be finite numbers"),
+        ("sk sgd", lambda learnt, _: learnt.update(intercept=1.0), "intercept must be finite numbers"),
         ("sk svm", lambda learnt, _: learnt.update(n_iter_={"type": "float"}), "no report of a fit"),
         ("sk svm", lambda learnt, _: learnt.update(vector=True), "a vector of weights"),
         ("sk svm", lambda learnt, _: learnt.update(n_features_in_=13), "columns that are not those"),
@@ -294,8 +295,15 @@ def test_a_model_of_no_other_kind_takes_the_place_of_a_member(path):
 def test_a_parameter_that_another_version_had_is_left_out_unless_it_was_set(path):
     fastlin.save(fitted(LEARNERS["sk logistic"], X, CODES), path)
     header, arrays = storage.read_archive(path, "model", mmap=False)
-    for value, known in (("deprecated", True), ("ovr", False)):
-        header["model"]["parameters"]["a_parameter_of_1.5"] = value
+    parameters = header["model"]["parameters"]
+    for name, value, known in (
+        ("use_legacy_attributes", "warn", True),
+        ("clip", False, True),
+        ("clip", True, False),
+        ("force_int_remainder_cols", {"tuple": []}, False),
+        ("another", "deprecated", False),
+    ):
+        header["model"]["parameters"] = {**parameters, name: value}
         storage.write_archive(path, "model", header, arrays)
         if known:
             fastlin.load(path).predict(X)

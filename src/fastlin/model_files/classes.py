@@ -15,6 +15,13 @@ from fastlin.validation.parameter_kinds import ParameterTable
 # parameters that earlier versions wrote under another name: {class: {old name: new name}}
 _RENAMED_PARAMETERS = {"fastlin.HashingVectorizer": {"names": "keep_names"}}
 
+# parameters of scikit-learn's classes that some versions lack, and the values that change nothing there
+_NEEDLESS: dict[str, tuple[Any, ...]] = {
+    "clip": (False,),
+    "force_int_remainder_cols": (True, False, "deprecated"),
+    "multi_class": ("auto", "deprecated"),
+    "use_legacy_attributes": (True, False, "warn"),
+}
 # parameters whose models are fitted as copies: a file has what they are set to, not what they may have learnt
 _COPIED_PARAMETERS = {
     "sklearn.calibration.CalibratedClassifierCV": ("estimator",),
@@ -68,12 +75,20 @@ def parameters_of(name: str) -> ParameterTable:
 
 
 def current_parameters(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a file, those of earlier versions under their present names."""
+    """Parameters of a file as the installed versions know them."""
     renamed = _RENAMED_PARAMETERS.get(name, {})
     current = {renamed.get(key, key): value for key, value in parameters.items()}
     if len(current) < len(parameters):
         raise ModelFileError(f"a parameter of {name} under its old name and its new one")
-    return current
+    if name.startswith("fastlin."):
+        return current
+    known = set(class_of(name)[0]._get_param_names())
+    return {key: value for key, value in current.items() if key in known or not _is_needless(key, value)}
+
+
+def _is_needless(parameter: str, value: Any) -> bool:
+    """Whether a class that lacks a parameter does what this value of it says."""
+    return any(value is other or (isinstance(value, str) and value == other) for other in _NEEDLESS.get(parameter, ()))
 
 
 def name_of_function(value: Any) -> str | None:

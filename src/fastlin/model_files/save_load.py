@@ -210,7 +210,9 @@ def _restored(kind: str, content: Any, decode: JsonDecoder, context: LoadContext
     parameters, learnt = content["parameters"], content.get("learnt", {})
     if not isinstance(parameters, dict) or not isinstance(learnt, dict):
         raise ModelFileError("no model")
-    parameters = _known_parameters(found, current_parameters(content["class"], parameters))
+    parameters = current_parameters(content["class"], parameters)
+    if not set(parameters) <= set(found._get_param_names()):
+        raise ModelFileError(f"parameters that {found.__name__} does not have")
     try:
         decoded = {name: decode(value) for name, value in parameters.items()}
         for name, value in decoded.items():
@@ -223,14 +225,6 @@ def _restored(kind: str, content: Any, decode: JsonDecoder, context: LoadContext
     except Exception as error:  # whatever a class makes of arrays and parameters that it did not write itself
         raise ModelFileError(f"no {found.__name__} is like this: {error!r:.300}") from None
     return model
-
-
-def _known_parameters(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a file without those that a peer had for a time, and that nobody has set."""
-    known = set(kind._get_param_names())
-    if any(name not in known and value != "deprecated" for name, value in parameters.items()):
-        raise ModelFileError(f"parameters that {kind.__name__} does not have")
-    return {name: value for name, value in parameters.items() if name in known}
 
 
 def _restore_learnt(model: Any, state: dict[str, Any], codec: ModelCodec, context: LoadContext) -> None:

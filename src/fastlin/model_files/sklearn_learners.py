@@ -67,7 +67,8 @@ def _codec_of_weights(fitted_labels: Callable[[Any], State], restore_labels: Cal
         if vector and (sp.issparse(coef) or coef.shape[0] > 1):
             raise ValueError("a vector of weights must be dense, and have one row")
         model.coef_, model.n_features_in_ = coef[0] if vector else coef, coef.shape[1]
-        model.intercept_ = _proved_intercept(state.pop("intercept"), coef.shape[0])
+        shapes: list[tuple[int, ...]] = [(coef.shape[0],)] if hasattr(model, "partial_fit") else [(), (coef.shape[0],)]
+        model.intercept_ = _proved_intercept(state.pop("intercept"), shapes)
         for name in _TOLD:
             if name in state:
                 setattr(model, name, _proved_report(state.pop(name), name))
@@ -76,11 +77,11 @@ def _codec_of_weights(fitted_labels: Callable[[Any], State], restore_labels: Cal
     return ModelCodec(to_state, from_state)
 
 
-def _proved_intercept(intercept: Any, width: int) -> Any:
-    """One for all, as where none was fitted, or one for each row of the weights."""
+def _proved_intercept(intercept: Any, shapes: list[tuple[int, ...]]) -> Any:
+    """One for all, as where none was fitted and nothing goes on, or one for each row of the weights."""
     array = np.asarray(intercept)
-    if array.dtype.kind != "f" or array.shape not in ((), (width,)) or not np.isfinite(array).all():
-        raise ValueError(f"intercept must be one finite number, or {width}")
+    if array.dtype.kind != "f" or array.shape not in shapes or not np.isfinite(array).all():
+        raise ValueError(f"intercept must be finite numbers, of a shape among {shapes}")
     return array.copy() if array.ndim else intercept
 
 
@@ -151,20 +152,20 @@ def _copied(array: NDArray[Any]) -> NDArray[Any]:
 # Parameters
 
 _GONE = OneOf("deprecated", "warn")  # what some versions have for a parameter that others lack
-_EPOCHS = Integer(at_least=1)
+_COUNT = Integer(at_least=0, at_most=2**31 - 1)  # scikit-learn's kernels hold no more
 _ALPHA = Real(at_least=0) | NUMBERS
 _KINDS: ParameterTable = {
-    "C": Real(above=0), "Cs": NUMBERS, "alpha": _ALPHA, "average": FLAG | Integer(at_least=0),
+    "C": Real(above=0), "Cs": NUMBERS, "alpha": _ALPHA, "average": FLAG | _COUNT,
     "binarize": Real() | ABSENT, "class_prior": NUMBERS | ABSENT, "class_weight": CLASS_WEIGHT, "copy_X": FLAG,
     "dual": FLAG | OneOf("auto"), "early_stopping": FLAG, "epsilon": Real(at_least=0), "eta0": Real(at_least=0),
     "fit_intercept": FLAG, "fit_prior": FLAG, "force_alpha": FLAG, "intercept_scaling": Real(),
     "l1_ratio": Real(at_least=0, at_most=1) | ABSENT, "l1_ratios": NUMBERS | ABSENT | _GONE,
-    "learning_rate": WORD, "loss": WORD, "max_iter": Integer(at_least=0) | ABSENT,
-    "multi_class": WORD, "n_iter_no_change": _EPOCHS, "n_jobs": JOBS, "norm": FLAG,
+    "learning_rate": WORD, "loss": WORD, "max_iter": _COUNT | ABSENT,
+    "multi_class": WORD, "n_iter_no_change": _COUNT, "n_jobs": JOBS, "norm": FLAG,
     "penalty": OneOf("l1", "l2", "elasticnet", "deprecated") | ABSENT, "positive": FLAG, "power_t": Real(),
     "random_state": SEED, "refit": FLAG, "shuffle": FLAG, "solver": WORD, "tol": Real() | ABSENT,
     "use_legacy_attributes": FLAG | _GONE, "validation_fraction": Real(above=0, below=1),
-    "verbose": FLAG | Integer(at_least=0), "warm_start": FLAG,
+    "verbose": FLAG | _COUNT, "warm_start": FLAG,
 } | SEARCHED  # fmt: skip
 
 
