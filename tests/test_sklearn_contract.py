@@ -204,4 +204,5 @@ def test_the_constructors_know_scikit_learns_parameters(name):
         return
     ours = type(make(name))().get_params()
     for parameter, default in theirs().get_params().items():
-        assert ours[parameter] == default
+        older = parameter == "eta0" and name == "sgd" and default == 0.0  # until 1.8, with a schedule that has no eta0
+        assert older or ours[parameter] == default

@@ -134,16 +134,36 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
     },
 }  # fmt: skip
 # attributes of `fastlin` before they are imported
-ROOMS = "channel", "data", "grammar", "inspection", "lm", "losses", "select", "sequence", "storage", "text"
-PEERS: dict[str, tuple[str, ...]] = {  # the classes of other packages that a model file may hold
-    "sklearn.decomposition": ("TruncatedSVD",),
-    "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
-    "sklearn.feature_extraction.text": (
-        "CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer",
-    ),
-    "sklearn.feature_selection": ("SelectKBest", "SelectPercentile", "VarianceThreshold"),
-    "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
-    "sklearn.preprocessing": ("Binarizer", "LabelEncoder", "MaxAbsScaler", "Normalizer", "StandardScaler"),
+ROOMS = "channel", "data", "grammar", "inspection", "lm", "losses", "onnx", "select", "sequence", "storage", "text"
+# the classes of other packages that a model file may hold, by the module of their codecs
+PEERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "fastlin.model_files.sklearn_codecs": {
+        "sklearn.decomposition": ("TruncatedSVD",),
+        "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
+        "sklearn.feature_extraction.text": (
+            "CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer",
+        ),
+        "sklearn.feature_selection": ("SelectKBest", "SelectPercentile", "VarianceThreshold"),
+        "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
+        "sklearn.preprocessing": ("Binarizer", "LabelEncoder", "MaxAbsScaler", "Normalizer", "StandardScaler"),
+    },
+    "fastlin.model_files.sklearn_ensembles": {
+        "sklearn.calibration": ("CalibratedClassifierCV",),
+        "sklearn.compose": ("ColumnTransformer",),
+        "sklearn.ensemble": ("VotingClassifier",),
+        "sklearn.frozen": ("FrozenEstimator",),
+        "sklearn.isotonic": ("IsotonicRegression",),
+        "sklearn.multiclass": ("OneVsRestClassifier",),
+        "sklearn.preprocessing": ("LabelBinarizer",),
+    },
+    "fastlin.model_files.sklearn_learners": {
+        "sklearn.linear_model": (
+            "LogisticRegression", "LogisticRegressionCV", "Perceptron", "Ridge", "RidgeClassifier", "SGDClassifier",
+            "SGDRegressor",
+        ),
+        "sklearn.naive_bayes": ("BernoulliNB", "ComplementNB", "MultinomialNB"),
+        "sklearn.svm": ("LinearSVC", "LinearSVR"),
+    },
 }  # fmt: skip
 
 
@@ -198,8 +218,9 @@ CLASSES: dict[str, tuple[str, PublicName]] = {
         if entry.codec
     },
     **{
-        f"{module}.{name}": (name, PublicName(module, "fastlin.model_files.sklearn_codecs"))
-        for module, names in PEERS.items()
+        f"{module}.{name}": (name, PublicName(module, codec))
+        for codec, modules in PEERS.items()
+        for module, names in modules.items()
         for name in names
     },
 }

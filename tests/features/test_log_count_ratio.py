@@ -1,10 +1,14 @@
 """LogCountRatio: the naive twin, and what it is for."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression as Theirs
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
 
 from fastlin import MultinomialNB
 from fastlin.text import LogCountRatio
@@ -61,6 +65,20 @@ def test_a_linear_model_starts_from_naive_bayes():
     scaled = LogCountRatio().fit_transform(X, y)
     assert (scaled.sum(axis=1).A1 > 0).mean() == pytest.approx(0.5, abs=0.2)  # w = 1 is naive Bayes
     assert Theirs().fit(scaled, y).score(scaled, y) > 0.8
+
+
+def test_a_ratio_for_each_label_is_what_one_against_the_rest_is_for():
+    """The warning of more than two labels names a way that gives each label the columns of its own block alone."""
+    X, y = text_like(n_rows=200, n_labels=4)
+    with pytest.warns(UserWarning, match=r"4 blocks .* OneVsRestClassifier\(make_pipeline\(LogCountRatio\(\)"):
+        ratio = LogCountRatio().fit(X, y)
+    alone = OneVsRestClassifier(make_pipeline(LogCountRatio(), Theirs())).fit(X, y)
+    assert [len(one[0].log_ratio_) for one in alone.estimators_] == [1] * 4
+    for one, row in zip(alone.estimators_, ratio.log_ratio_, strict=True):
+        np.testing.assert_allclose(one[0].log_ratio_[0], row, rtol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LogCountRatio().fit(X, y % 2)
 
 
 def test_the_names():

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import sklearn
 from hypothesis import given
@@ -157,6 +158,11 @@ def test_set_output(name):
     np.testing.assert_array_equal(sparse_columns.sparse.to_coo().toarray(), made.to_numpy())
     with pytest.raises(ValueError, match="input_features"):
         model.get_feature_names_out(["a"])
+    for sparse_output in (True, False):
+        of_polars = MAKERS[name](sparse_output=sparse_output).set_output(transform="polars")
+        one = of_polars.fit_transform(polars.DataFrame(X.toarray(), schema=list(map(str, frame.columns))), y)
+        assert one.columns == made.columns.tolist()
+        np.testing.assert_array_equal(one.to_numpy(), made.to_numpy())
 
 
 @every

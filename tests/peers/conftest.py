@@ -13,8 +13,18 @@ from support.peer_modules import mentioned_names, mentioned_twins
 HERE = Path(__file__).parent
 LISTED = "1.9."  # the lists are of its tests; those of other versions differ
 OWN = "test_expected_failures", "test_parameters"  # ours
+OF_EVERY_VERSION = {"test_parameters.py"}
 MARKS = "thread_unsafe", "no_check_spmatrix", "parallel_threads", "iterations"  # of scikit-learn's configuration
-collect_ignore_glob = [] if sklearn.__version__.startswith(LISTED) else ["test_*.py"]
+collect_ignore = []
+if not sklearn.__version__.startswith(LISTED):
+    collect_ignore += sorted({path.name for path in HERE.glob("test_*.py")} - OF_EVERY_VERSION)
+
+
+def pytest_report_header(config):
+    """Say what is left out."""
+    if collect_ignore:
+        return f"tests/peers: scikit-learn's own tests are listed for {LISTED}x, and left out of {sklearn.__version__}"
+    return None
 
 
 def _load_lists():

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 import sklearn.preprocessing
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 import fastlin
@@ -67,6 +69,14 @@ def cases():
         yield name, model, (some.X, some.CODES)
     for name, model in some.OF_DICTS.items():
         yield name, model, (some.DICTS,)
+    for name, model in (some.SK_LEARNERS | some.SK_ENSEMBLES).items():
+        yield name, model, (some.X, some.CODES)
+    for name, model in some.SK_REGRESSORS.items():
+        yield name, model, (some.X, some.TARGETS)
+    for name, model in some.COLUMNS.items():
+        yield name, model, (some.X, some.CODES)
+    frozen = FrozenEstimator(some.fitted(fastlin.Perceptron(**some.FEW), some.X, some.CODES))
+    yield "calibrated, frozen", CalibratedClassifierCV(frozen, cv=2), (some.X, some.CODES)
     yield "candidates", fastlin.CandidateClassifier(tol=1e-2), (some.X, [0] * 30, [3] * 30)
     yield "lexicon", fastlin.LexiconClassifier(LEXICON, vectorizer=fastlin.CountVectorizer()), (some.TEXTS,)
     yield "labels", sklearn.preprocessing.LabelEncoder(), (some.ANSWERS,)

@@ -12,7 +12,15 @@ import sklearn.decomposition
 import sklearn.feature_extraction
 import sklearn.feature_extraction.text
 import sklearn.feature_selection
+import sklearn.linear_model
+import sklearn.naive_bayes
 import sklearn.preprocessing
+import sklearn.svm
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import VotingClassifier
+from sklearn.isotonic import IsotonicRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline, make_union
 
 import fastlin
@@ -158,6 +166,62 @@ OF_DICTS = {
     "sk dicts": sklearn.feature_extraction.DictVectorizer(),
     "sk hasher": sklearn.feature_extraction.FeatureHasher(n_features=32),
 }
+SK_FEW = {"max_iter": 5, "tol": None, "random_state": 0}
+SK_LEARNERS = {
+    "sk logistic": sklearn.linear_model.LogisticRegression(C=0.5),
+    "sk logistic, cv": sklearn.linear_model.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, scoring="accuracy"),
+    "sk perceptron": sklearn.linear_model.Perceptron(**SK_FEW),
+    "sk ridge": sklearn.linear_model.RidgeClassifier(class_weight="balanced"),
+    "sk sgd": sklearn.linear_model.SGDClassifier(loss="log_loss", **SK_FEW),
+    "sk svm": sklearn.svm.LinearSVC(random_state=0),
+    "sk svm, no intercept": sklearn.svm.LinearSVC(fit_intercept=False, multi_class="crammer_singer", random_state=0),
+    "sk bayes": sklearn.naive_bayes.MultinomialNB(alpha=0.5),
+    "sk bernoulli": sklearn.naive_bayes.BernoulliNB(binarize=0.5),
+    "sk complement": sklearn.naive_bayes.ComplementNB(norm=True),
+}
+SK_AVERAGED = {  # which do not go on
+    "sk sgd, averaged": sklearn.linear_model.SGDClassifier(average=True, penalty="elasticnet", **SK_FEW),
+}
+SK_REGRESSORS = {
+    "sk regression": sklearn.linear_model.Ridge(alpha=2.0),
+    "sk regression, sgd": sklearn.linear_model.SGDRegressor(**SK_FEW),
+    "sk regression, svm": sklearn.svm.LinearSVR(random_state=0),
+}
+SK_ENSEMBLES = {
+    "rest": OneVsRestClassifier(fastlin.SGDClassifier(**FEW)),
+    "rest, sk": OneVsRestClassifier(sklearn.svm.LinearSVC(random_state=0)),
+    "calibrated": CalibratedClassifierCV(fastlin.LinearSVC(max_iter=5, random_state=0), cv=2),
+    "calibrated, isotonic": CalibratedClassifierCV(sklearn.naive_bayes.MultinomialNB(), method="isotonic", cv=2),
+    "votes": VotingClassifier(
+        [("ours", fastlin.Perceptron(**FEW)), ("none", "drop"), ("theirs", sklearn.svm.LinearSVC(random_state=0))],
+        weights=[2.0, 0.5, 1.0],
+    ),
+    "votes, soft": VotingClassifier(
+        [
+            ("ours", fastlin.MultinomialNB()),
+            ("theirs", make_pipeline(sklearn.preprocessing.MaxAbsScaler(), sklearn.linear_model.LogisticRegression())),
+        ],
+        voting="soft",
+    ),
+}
+COLUMNS = {
+    "columns": ColumnTransformer(
+        [
+            ("scaled", sklearn.preprocessing.StandardScaler(), [0, 1]),
+            ("kept", "passthrough", slice(2, 4)),
+            ("gone", "drop", [4]),
+            ("nothing", sklearn.preprocessing.Normalizer(), []),
+            ("weighed", fastlin.TfidfTransformer(), np.arange(5, 8)),
+        ],
+        remainder=sklearn.preprocessing.MaxAbsScaler(),
+        sparse_threshold=0,
+    ),
+    "columns, the rest kept": ColumnTransformer(
+        [("weighed", fastlin.TfidfTransformer(), [0, 3])], remainder="passthrough", transformer_weights={"weighed": 2.0}
+    ),
+}
+CURVES = {"isotonic": IsotonicRegression(out_of_bounds="clip")}
+TEMPERATURE = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)  # scikit-learn has this calibration
 
 
 def fitted(model, *data):

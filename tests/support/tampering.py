@@ -118,7 +118,7 @@ def write_siblings(folder, other_data):
     for name, model, data in cases():
         try:
             fastlin.save(fitted(model, *map(other_data, data)), folder / f"{name}.fastlin")
-        except (ValueError, TypeError):  # parameters that name columns or labels of a case
+        except (ValueError, TypeError, IndexError):  # parameters that name columns or labels of a case
             continue
 
 

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import sklearn
 from hypothesis import given, settings
@@ -244,7 +245,17 @@ def test_set_output_gives_a_frame_of_sparse_columns(name):
         np.testing.assert_allclose(frame.to_numpy(), pair(name)[1].fit_transform(CORPUS).toarray(), rtol=1e-12)
     assert_same_bits(one.set_output(transform="default").transform(CORPUS), pair(name)[0].fit(CORPUS).transform(CORPUS))
     with pytest.raises(ValueError, match="transform must be one of"):
-        one.set_output(transform="polars")
+        one.set_output(transform="arrow")
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_set_output_gives_a_frame_of_polars(name):
+    one = sklearn.base.clone(pair(name)[0].set_output(transform="polars"))  # a clone has the same
+    for texts in (polars.Series(CORPUS), CORPUS):
+        for frame in (one.fit_transform(texts), one.transform(texts)):
+            assert isinstance(frame, polars.DataFrame)
+            assert frame.columns == list(one.get_feature_names_out())
+            np.testing.assert_allclose(frame.to_numpy(), pair(name)[1].fit_transform(CORPUS).toarray(), rtol=1e-12)
 
 
 @every

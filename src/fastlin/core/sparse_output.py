@@ -1,13 +1,15 @@
-"""The container of a sparse result."""
+"""The container of a sparse result: a CSR, or a data frame."""
 
 from typing import Any, Self
 
 from fastlin.core.estimator import Estimator, learns
 from fastlin.validation import one_of
 
+FRAMES = "pandas", "polars"
+
 
 class SparseOutput(Estimator):
-    """`set_output` of transformers whose output is sparse: a CSR, or a data frame of sparse columns."""
+    """`set_output` of transformers whose output is sparse: a CSR, or a data frame."""
 
     @learns
     def set_output(self, *, transform: str | None = None) -> Self:
@@ -15,21 +17,26 @@ class SparseOutput(Estimator):
 
         Parameters
         ----------
-        transform : {"default", "pandas"} or None
-            A CSR, or a pandas data frame whose columns are sparse and named; None changes nothing.
+        transform : {"default", "pandas", "polars"} or None
+            A CSR, a pandas data frame whose columns are sparse and named, or a polars data frame, whose columns are
+            dense; None changes nothing.
         """
         if transform is not None:
-            self._container = one_of("transform", transform, ("default", "pandas"))
+            chosen = one_of("transform", transform, ("default", *FRAMES))
+            self._sklearn_output_config = {"transform": chosen}  # which scikit-learn's clone copies
         return self
 
     def _output(self, matrix: Any, documents: Any) -> Any:
-        if getattr(self, "_container", "default") == "default":
-            return matrix
-        return sparse_frame(matrix, documents, self.get_feature_names_out())
+        kind = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
+        return matrix if kind == "default" else frame_of(matrix, documents, self.get_feature_names_out(), kind)
 
 
-def sparse_frame(matrix: Any, X: Any, names: Any) -> Any:
-    """A data frame of sparse columns, with the rows' names of X, if it has any."""
+def frame_of(matrix: Any, X: Any, names: Any, kind: str) -> Any:
+    """A frame: of pandas, of sparse columns, with the rows' names of X, if it has any; of polars, of dense columns."""
+    if kind == "polars":
+        import polars
+
+        return polars.DataFrame(matrix.toarray(), schema=[str(name) for name in names], orient="row")
     import pandas as pd
 
     index = X.index if isinstance(X, pd.Series | pd.DataFrame) else None

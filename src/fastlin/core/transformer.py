@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
 from fastlin.core.estimator import Estimator, learns, reads
-from fastlin.core.sparse_output import sparse_frame
+from fastlin.core.sparse_output import FRAMES, frame_of
 from fastlin.validation import MAX_COLUMNS, CSRRows
 
 
@@ -68,8 +68,8 @@ class SparseTransformer(Transformer):
 
     def _given(self, matrix: Any, X: Any) -> Any:
         """The matrix made of X as its user wants it."""
-        if self.sparse_output and output_of(self) == "pandas":
-            return sparse_frame(matrix, X, self.get_feature_names_out())
+        if self.sparse_output and (kind := output_of(self)) in FRAMES:
+            return frame_of(matrix, X, self.get_feature_names_out(), kind)
         return container(matrix, self.sparse_output)
 
     def __sklearn_tags__(self) -> Any:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastlin.core.containers import csr
 from fastlin.core.estimator import learns, reads
-from fastlin.core.sparse_output import sparse_frame
+from fastlin.core.sparse_output import FRAMES, frame_of
 from fastlin.core.transformer import Transformer, output_of, proved
 from fastlin.features import dict_rows
 from fastlin.validation.parameter_kinds import DICTS, DTYPE, HASHED, OneOf, ParameterTable, check_parameters
@@ -248,8 +248,8 @@ class DictVectorizer(Transformer):
             return matrix.toarray()
         if not ordered:
             matrix.sort_indices()
-        if output_of(self) == "pandas":
-            return sparse_frame(matrix, X, self.get_feature_names_out())
+        if (kind := output_of(self)) in FRAMES:
+            return frame_of(matrix, X, self.get_feature_names_out(), kind)
         return matrix
 
 

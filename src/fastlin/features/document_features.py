@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.estimator import learns, reads
-from fastlin.core.sparse_output import sparse_frame
+from fastlin.core.sparse_output import FRAMES, frame_of
 from fastlin.core.transformer import Transformer, container, output_of
 from fastlin.engine.text import document_stats as kernel
 from fastlin.validation import one_of
@@ -97,6 +97,10 @@ class DocumentFeatures(Transformer):
     word_length          the mean length of the words, in characters
     ===================  =============================================================================
 
+    The columns are of the size of counts, or of their logarithms. Beside tf-idf, whose values are far smaller, a batch
+    solver takes 20 to 30 times as many iterations, and the penalty all but spares them: scale them there, by
+    `make_pipeline(DocumentFeatures(), MaxAbsScaler())` in the union.
+
     Parameters
     ----------
     features : sequence of str, optional
@@ -174,8 +178,8 @@ class DocumentFeatures(Transformer):
         if not self.sparse_output:
             return columns
         matrix = sp.csr_array(columns)
-        if output_of(self) == "pandas":
-            return sparse_frame(matrix, raw_documents, np.array(names, dtype=object))
+        if (kind := output_of(self)) in FRAMES:
+            return frame_of(matrix, raw_documents, np.array(names, dtype=object), kind)
         return container(matrix, sparse_output=True)
 
     @reads

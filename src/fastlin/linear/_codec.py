@@ -22,6 +22,7 @@ from fastlin.storage.state_arrays import proved_labels
 from fastlin.storage.weight_packing import IN_FLOAT64, Packing, unpack
 from fastlin.validation import MAX_ABS_VALUE
 
+MOST_INSTANCES = 2**62  # so many may follow as there were
 RECORDS = {"rule": RULE, "clock": CLOCK, "past": GENERATION}
 SEARCH = ("C_", "l1_ratio_", "Cs_", "l1_ratios_", "scores_", "path_", "n_nonzero_")
 
@@ -76,6 +77,8 @@ def _online_weights_from_state(model: Any, state: State, context: LoadContext, w
     coef = _weights(state, context, {width})
     intercept = _intercept(state, coef.shape[0])
     rule, clock, learning = _record(state.pop("rule"), RULE), _record(state.pop("clock"), CLOCK), None
+    if not 0 <= clock["steps"][0] <= clock["t"][0] <= MOST_INSTANCES:
+        raise ValueError("clock must count instances, and no more steps than these")
     if state.get("learning") is not None:
         learning = {name: _record(array, RECORDS.get(name)) for name, array in state["learning"].items()}
         OnlineState.check_shapes(learning, coef.shape, coef.dtype)

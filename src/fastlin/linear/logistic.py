@@ -62,6 +62,8 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         Learn b, unpenalised.
     intercept_scaling, dual : float, bool
         Accepted for scikit-learn's sake; the optimum does not depend on them.
+    multi_class : {"auto", "deprecated"}
+        Accepted for scikit-learn's sake, which had it until 1.7; for "ovr" there is `OneVsRestClassifier`.
     class_weight : dict, "balanced" or None
         Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.
     random_state : int, RandomState, Generator or None
@@ -128,7 +130,8 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
 
     _parameters: ClassVar[ParameterTable] = MaxentClassifier._parameters | {
         "fit_intercept": TRUTH, "class_weight": CLASS_WEIGHT, "intercept_scaling": Kind(Real().allows, "a number"),
-        "dual": TRUTH, "weights": OneOf(*WEIGHTS), "cutoff": NUMBERS, "max_iter": Integer(at_least=0),
+        "dual": TRUTH, "multi_class": OneOf("auto", "deprecated"),
+        "weights": OneOf(*WEIGHTS), "cutoff": NUMBERS, "max_iter": Integer(at_least=0),
         "penalty": OneOf(*PENALTIES, "group"),
     }  # fmt: skip
 
@@ -144,6 +147,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
         dual: bool = False,
+        multi_class: str = "deprecated",
         class_weight: Any = None,
         random_state: Any = None,
         solver: str = "auto",
@@ -165,6 +169,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.dual = dual
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.random_state = random_state
         self.solver = solver

@@ -57,6 +57,7 @@ class LogisticRegressionCV(LogisticRegression):
     fit_intercept : bool
     intercept_scaling : float
     dual : bool
+    multi_class : {"auto", "deprecated"}
     class_weight : dict, "balanced" or None
     random_state : int, RandomState, Generator or None
     solver : str
@@ -139,6 +140,7 @@ class LogisticRegressionCV(LogisticRegression):
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
         dual: bool = False,
+        multi_class: str = "deprecated",
         class_weight: Any = None,
         random_state: Any = None,
         solver: str = "auto",
@@ -163,6 +165,7 @@ class LogisticRegressionCV(LogisticRegression):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.dual = dual
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.random_state = random_state
         self.solver = solver

@@ -19,7 +19,7 @@ LOSSES = ("hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", 
 SAMPLINGS = ("shuffle", "replace", "order")
 PENALTY: ParameterTable = {
     "penalty": OneOf("l2", "l1", "elasticnet", None), "alpha": Real(at_least=0, at_most=1e100),
-    "l1_ratio": Real(at_least=0, at_most=1) | ABSENT, "eta0": Real(above=0, at_most=1e100),
+    "l1_ratio": Real(at_least=0, at_most=1) | ABSENT, "eta0": Real(at_least=0, at_most=1e100),
 }  # fmt: skip
 STEPWISE: ParameterTable = PENALTY | {
     "epsilon": Real(at_least=0, at_most=1e100), "sampling": OneOf(*SAMPLINGS) | ABSENT,
@@ -43,6 +43,7 @@ def step_fields(model: Any, margin_loss: str) -> dict[str, Any]:
     if rate in ("pa1", "pa2") and (model.loss != margin_loss or model.batch_size > 1):
         raise ValueError(f"learning_rate={rate!r} is a step for one row of loss={margin_loss!r}, with batch_size=1")
     least = MIN_FTRL_RATE if rate == "ftrl" else -math.inf
+    unused = rate in ("optimal", "pegasos")  # until 1.7, scikit-learn's default was 0 there
     if rate == "optimal":
         offset = 1 / (math.sqrt(1 / math.sqrt(fields["alpha"])) * fields["alpha"])
     return {
@@ -51,7 +52,7 @@ def step_fields(model: Any, margin_loss: str) -> dict[str, Any]:
         "step": STEPS.get(rate, GRADIENT),
         "schedule": SCHEDULES[rate],
         "offset": offset,
-        "eta0": real_number("eta0", model.eta0, above=0, at_least=least, at_most=1e100),
+        "eta0": real_number("eta0", model.eta0, above=-1 if unused else 0, at_least=least, at_most=1e100),
         "C": float(model.eta0),
         "power": float(model.power_t),
         "batch_size": int(model.batch_size),

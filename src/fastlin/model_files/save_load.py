@@ -3,15 +3,20 @@
 import inspect
 import os
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 
+from fastlin.core.sparse_output import FRAMES
 from fastlin.model_files.classes import (
+    best_of,
     class_of,
     current_parameters,
     function_of,
+    is_copied,
     name_of,
     name_of_function,
     parameters_of,
@@ -19,12 +24,14 @@ from fastlin.model_files.classes import (
 from fastlin.storage.archive import read_archive, write_archive
 from fastlin.storage.json_values import JsonDecoder, JsonEncoder
 from fastlin.storage.load_context import LoadContext, ModelFileError
+from fastlin.storage.model_codec import ModelCodec
 from fastlin.storage.weight_packing import Packing
-from fastlin.validation import MAX_COLUMNS
+from fastlin.validation import MAX_COLUMNS, one_of
 from fastlin.validation.parameter_kinds import LEFT_OUT, check_parameter_of_file
 from fastlin.version import __version__
 
 KIND = "model"
+OUTPUT = "set_output"  # the container that a transformer was told to make
 COLUMNS = "n_features_in_", "feature_names_in_", "svmlight_first_index_"  # what any class may know of them
 
 
@@ -39,8 +46,9 @@ def save(
     Parameters
     ----------
     model : estimator
-        Any learner, vectoriser or transformer of fastlin; scikit-learn's Pipeline, FeatureUnion and simple
-        transformers.
+        Any learner, vectoriser or transformer of fastlin; scikit-learn's linear learners, simple transformers, and
+        Pipeline, FeatureUnion, ColumnTransformer, OneVsRestClassifier, CalibratedClassifierCV and VotingClassifier of
+        all these. A GridSearchCV or RandomizedSearchCV goes into a file as its best estimator.
     path : str or path
     dtype : {None, "float16", "float32", "float64", "int8"}
         Not None: a file for serving, its weights in this type and without what only learning needs. Quantised weights
@@ -68,6 +76,7 @@ def save(
     """
     if (y is None) != (X is None or hasattr(X, "segments")):
         raise ValueError("X and y must be given together, or a Corpus, which brings its labels, as X")
+    model = best_of(model)
     if X is not None and not hasattr(model, "score"):
         raise TypeError(f"X and y measure accuracy, and {type(model).__name__} predicts no labels")
     packing = Packing(dtype, prune)
@@ -124,10 +133,27 @@ def load(path: Any, *, mmap: bool = True, verify: bool = True, max_bytes: int | 
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
+@dataclass(frozen=True)
+class _Template:
+    """A model that is fitted as a copy: what it is set to, and nothing that it may have learnt."""
+
+    model: Any
+
+
+def _as_templates(value: Any) -> Any:
+    """A parameter with templates for its models, but for those that are copied with what they have learnt."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_templates, value))
+    copied = hasattr(value, "get_params") and not isinstance(value, type | FrozenEstimator)
+    return _Template(value) if copied else value
+
+
 def _described(value: Any, name: str, encoder: JsonEncoder, packing: Packing) -> Any:
     """A model, or a function that one may have, as JSON."""
     if (function := name_of_function(value)) is not None:
         return {"function": function}
+    template = isinstance(value, _Template)
+    value = best_of(value.model if template else value)
     if (kind := name_of(value)) is None:
         what = f"{name} is a {type(value).__name__}"
         if isinstance(value, BaseEstimator):
@@ -135,22 +161,32 @@ def _described(value: Any, name: str, encoder: JsonEncoder, packing: Packing) ->
         if callable(value):
             raise TypeError(f"{name} is a function: model files hold no code; set it to None before saving")
         raise TypeError(f"{what}, which does not go into a model file: {value!r:.80}")
-    codec, value = class_of(kind)[1], getattr(value, "_lasting", lambda: value)()  # of one moment
+    if template:
+        parameters = _described_parameters(value, kind, name, encoder, packing, copied=True)
+        return {"unfitted": {"class": kind, "parameters": parameters}}
+    codec = class_of(kind)[1]
+    if hasattr(type(value), "_lasting"):
+        value = value._lasting()  # of one moment
     parameters = _described_parameters(value, kind, name, encoder, packing)
     learnt = codec.to_state(value, packing)
     learnt |= {key: vars(value)[key] for key in COLUMNS if key in vars(value)}
+    if (chosen := vars(value).get("_sklearn_output_config", {}).get("transform")) is not None:
+        learnt[OUTPUT] = chosen
     state = {key: encoder(item, f"{name}.{key.strip('_')}") for key, item in learnt.items()}
     return {"model": {"class": kind, "parameters": parameters, "learnt": state}}
 
 
-def _described_parameters(model: Any, kind: str, name: str, encoder: JsonEncoder, packing: Packing) -> dict[str, Any]:
+def _described_parameters(
+    model: Any, kind: str, name: str, encoder: JsonEncoder, packing: Packing, copied: bool = False
+) -> dict[str, Any]:
     """The parameters of a model as JSON, each of a kind that may be loaded again."""
     table, described = parameters_of(kind), {}
     for key, item in model.get_params(deep=False).items():
         if table.get(key) is LEFT_OUT and item is not None:
             packing.left_out.append(f"{name}.{key}")
         elif key in table or not _is_default(model, key, item):  # of a later version of a peer, perhaps
-            described[key] = encoder(item, f"{name}.{key}")
+            item_ = _as_templates(item) if copied or is_copied(kind, key) else item
+            described[key] = encoder(item_, f"{name}.{key}")
             check_parameter_of_file(table, name, key, item)
     return described
 
@@ -165,12 +201,13 @@ def _restored(kind: str, content: Any, decode: JsonDecoder, context: LoadContext
     """What `_described` said."""
     if kind == "function":
         return function_of(content)
-    if kind != "model":
+    if kind not in ("model", "unfitted"):
         raise ModelFileError(f"a value of the unknown kind {kind[:40]!r}")
-    if not isinstance(content, dict) or set(content) != {"class", "parameters", "learnt"}:
+    wanted = {"class", "parameters"} | ({"learnt"} if kind == "model" else set())
+    if not isinstance(content, dict) or set(content) != wanted:
         raise ModelFileError("no model")
     found, codec = class_of(content["class"])
-    parameters, learnt = content["parameters"], content["learnt"]
+    parameters, learnt = content["parameters"], content.get("learnt", {})
     if not isinstance(parameters, dict) or not isinstance(learnt, dict):
         raise ModelFileError("no model")
     parameters = current_parameters(content["class"], parameters)
@@ -181,17 +218,26 @@ def _restored(kind: str, content: Any, decode: JsonDecoder, context: LoadContext
         for name, value in decoded.items():
             check_parameter_of_file(parameters_of(content["class"]), found.__name__, name, value)
         model = found(**decoded)
-        state = {name: decode(value) for name, value in learnt.items()}
-        columns = {name: state.pop(name) for name in COLUMNS if name in state}
-        _set_columns(model, **columns)
-        codec.from_state(model, state, context)
-        if "n_features_in_" in columns and model.n_features_in_ != columns["n_features_in_"]:
-            raise ValueError("columns that are not those of what was learnt")
+        if kind == "model":
+            _restore_learnt(model, {name: decode(value) for name, value in learnt.items()}, codec, context)
     except (ModelFileError, OSError):
         raise
     except Exception as error:  # whatever a class makes of arrays and parameters that it did not write itself
         raise ModelFileError(f"no {found.__name__} is like this: {error!r:.300}") from None
     return model
+
+
+def _restore_learnt(model: Any, state: dict[str, Any], codec: ModelCodec, context: LoadContext) -> None:
+    columns = {name: state.pop(name) for name in COLUMNS if name in state}
+    output = state.pop(OUTPUT, None)
+    _set_columns(model, **columns)
+    codec.from_state(model, state, context)
+    if output is not None:
+        model.set_output(transform=one_of(OUTPUT, output, ("default", *FRAMES)))
+    if "n_features_in_" in columns and model.n_features_in_ != columns["n_features_in_"]:
+        raise ValueError("columns that are not those of what was learnt")
+    if "feature_names_in_" in columns and np.shape(model.feature_names_in_) != (model.n_features_in_,):
+        raise ValueError(f"names of {np.shape(model.feature_names_in_)} columns of {model.n_features_in_}")
 
 
 def _set_columns(
@@ -207,6 +253,6 @@ def _set_columns(
             raise ValueError(f"{n_features_in_!r} columns")
         model.n_features_in_ = n_features_in_
     if feature_names_in_ is not None:
-        if np.shape(feature_names_in_) != (n_features_in_,):
+        if n_features_in_ is not None and np.shape(feature_names_in_) != (n_features_in_,):
             raise ValueError(f"names of {np.shape(feature_names_in_)} columns, of which there are {n_features_in_}")
         model.feature_names_in_ = feature_names_in_

@@ -9,7 +9,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin.core.estimator import Estimator, reads
-from fastlin.core.sparse_output import sparse_frame
+from fastlin.core.sparse_output import FRAMES, frame_of
 from fastlin.core.transformer import Transformer, check_columns, names_of_columns, output_of, proved
 
 
@@ -46,9 +46,9 @@ class Selector(Transformer, SelectorMixin, Estimator):
         matrix of shape (n_samples, n_selected)
             A CSR where X is sparse, otherwise an array; of the type of X.
         """
-        if sp.issparse(proved(X)) and output_of(self) == "pandas":
+        if sp.issparse(proved(X)) and (kind := output_of(self)) in FRAMES:
             X = validate_data(self, X, dtype=None, accept_sparse="csr", reset=False)
-            return sparse_frame(self._transform(X), X, self.get_feature_names_out())
+            return frame_of(self._transform(X), X, self.get_feature_names_out(), kind)
         return super().transform(X)
 
     @reads
