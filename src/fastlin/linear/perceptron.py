@@ -104,6 +104,7 @@ class Perceptron(OnlineClassifier):
     ['a', 'b', 'c', 'd']
     """
 
+    _takes_indicators: ClassVar[bool] = True
     _parameters: ClassVar[ParameterTable] = (
         OnlineClassifier._parameters | DECAY | PENALTY | {"multi_class": MULTI_CLASS}
     )
@@ -163,6 +164,6 @@ class Perceptron(OnlineClassifier):
             "step": GRADIENT,
             "schedule": SCHEDULES["constant"],
             "eta0": float(self.eta0),
-            "one_vs_rest": self.multi_class == "ovr",
+            "one_vs_rest": self._one_vs_rest,
             **penalties(self.penalty, self.alpha, self.l1_ratio),
         }

@@ -114,6 +114,8 @@ class MultinomialNB(DiscreteNB):
         if self.concentration is not None:
             raise ValueError("loo_score tries values of alpha, and concentration takes alpha's place; leave it None")
         data = self._working_copy()._read(X, y, sample_weight, reset=True)
+        if data.label_sets is not None:
+            raise ValueError("loo_score is of rows that have one label each, and y is an indicator")
         tried = [
             real_number("alphas", float(alpha), at_least=0, at_most=1e100)
             for alpha in validation.as_vector(np.atleast_1d(alphas), "alphas")

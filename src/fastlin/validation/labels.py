@@ -1,6 +1,7 @@
 """Labels and their weights, real targets, groups of rows and places within them."""
 
 import numbers
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ MAX_TARGET = 1e100
 def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
     """(classes, codes): the sorted distinct labels, and each row's place among them."""
     y = _one_column(y, estimator, name)
-    _check_length(y, n_rows, name)
+    check_length(y, n_rows, name)
     if y.dtype.kind == "f":
         finite = np.isfinite(y)
         if not finite.all():
@@ -42,7 +43,7 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
 def as_targets(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> NDArray[np.float64]:
     """A finite number for each row."""
     targets = as_vector(_one_column(y, estimator, name), name)
-    _check_length(targets, n_rows, name)
+    check_length(targets, n_rows, name)
     largest = np.abs(targets).max(initial=0)
     if largest > MAX_TARGET:
         raise ValueError(f"{name} holds ±{largest:g}; at most {MAX_TARGET:g} is supported")
@@ -60,7 +61,8 @@ def _one_column(y: Any, estimator: str, name: str) -> NDArray[Any]:
     return np.asarray(column_or_1d(as_exact(y, name), warn=True))
 
 
-def _check_length(y: NDArray[Any], n_rows: int, name: str) -> None:
+def check_length(y: Sized, n_rows: int, name: str) -> None:
+    """Refuse a target of another number of rows than X has."""
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {name.replace('y', 'X')} has {n_rows}, "
