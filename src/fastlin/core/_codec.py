@@ -35,7 +35,8 @@ def report_from_state(model: Any, state: State, *more: str) -> None:
 
 def container_to_state(model: Any) -> State:
     """Of a model that learnt from an indicator of several labels a row, what that came in."""
-    return {} if model._container is None else {"container": model._container}
+    container = getattr(model, "_container", None)
+    return {} if container is None else {"container": container}
 
 
 def container_from_state(model: Any, state: State, classes: NDArray[Any]) -> None:

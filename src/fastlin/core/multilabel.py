@@ -5,7 +5,7 @@ one label its code is that of its label, and here it is that of its set.
 """
 
 from abc import ABC
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,41 @@ from fastlin.validation import LabelSets
 
 Floats = NDArray[np.float64]
 CERTAIN_SCORE = 1000.0  # of a label that all rows have, whose log odds have no bound: the probability rounds to 1
+
+
+class LabelColumns(NamedTuple):
+    """The labels that some rows have and others do not, which are learnt; the others' scores do not depend on a row."""
+
+    varying: NDArray[np.int64]
+    scores: Floats  # of all labels: 0 of those that vary
+
+    @classmethod
+    def varying_of(cls, sets: LabelSets, codes: NDArray[np.int32], weights: Floats) -> Self:
+        """Those of rows that have these sets of labels, and a weight."""
+        without, having = sets.masses(codes, weights) > 0
+        if not (without | having).any():
+            raise ValueError("the weight of every row is zero (sample_weight): nothing to learn from")
+        scores = np.where(having & without, 0.0, np.where(having, CERTAIN_SCORE, -CERTAIN_SCORE))
+        varying = np.flatnonzero(without & having)
+        if not len(varying):
+            raise ValueError(
+                "no column of y has both zeros and ones in rows of a weight above 0: there is nothing to tell apart"
+            )
+        return cls(varying, scores)
+
+    def weights(self, learnt: NDArray[Any]) -> NDArray[Any]:
+        """Columns of the labels that vary as those of all labels, [V, L]."""
+        if len(self.varying) == len(self.scores):
+            return learnt
+        whole = np.zeros((len(learnt), len(self.scores)), learnt.dtype)
+        whole[:, self.varying] = learnt
+        return whole
+
+    def intercepts(self, learnt: Floats) -> Floats:
+        """The intercepts of all labels."""
+        whole = self.scores.copy()
+        whole[self.varying] = learnt
+        return whole
 
 
 class MultilabelClassifier(SparseClassifier, ABC):
@@ -130,12 +165,3 @@ def side_factors(
     masses, sides = sets.masses(codes, weights), np.arange(2, dtype=np.int32)
     of_labels = [validation.class_factors(class_weight, sides, sides, True, mass) for mass in masses.T]
     return np.ascontiguousarray(np.stack(of_labels).T)
-
-
-def varying_labels(
-    sets: LabelSets, codes: NDArray[np.int32], weights: Floats
-) -> tuple[NDArray[np.int64], Floats]:
-    """The labels that some rows have and others do not; and the scores of all others, 0 for these."""
-    without, having = sets.masses(codes, weights) > 0
-    scores = np.where(having & ~without, CERTAIN_SCORE, np.where(having, 0.0, -CERTAIN_SCORE))
-    return np.flatnonzero(without & having), scores

@@ -162,7 +162,11 @@ class PrimalBlock:
         self, rows: SegmentBlock, columns: Columns, kernel: Callable[..., None], *scores: Floats
     ) -> Callable[..., None]:
         """A kernel of scores of some labels, with the rows."""
-        return partial(kernel, *scores, rows.labels, self.ones[columns], rows.C, rows.own_cost)
+        members, factors = (
+            np.ascontiguousarray(table[:, columns]) for table in (self.block.members, self.block.side_factors)
+        )
+        sides = svm_newton.Sides(rows.labels, self.ones[columns], rows.C, rows.own_cost, members, factors)
+        return partial(kernel, *scores, sides)
 
     def _scores_of(self, rows: SegmentBlock, theta: Floats) -> Floats:
         bias = self.scaling * theta[self.n] if self.scaling else np.zeros(theta.shape[1])

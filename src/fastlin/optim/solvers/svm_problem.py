@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SvmObjective:
-    """What is to be minimised: ½‖θ‖² + Σ_i C_i ℓ_i."""
+    """What is to be minimised: ½‖θ‖² + Σ_i C_i ℓ_i.
+
+    Where a row may have several labels, `members` says which of the columns' labels each set has, and `side_factors`
+    what multiplies the costs of rows without a label, and with it.
+    """
 
     C: float
     factors: Floats | None  # of the labels
@@ -34,6 +38,8 @@ class SvmObjective:
     joint: bool  # Crammer and Singer's problem, or one against the rest
     scaling: float  # the value of the intercept's feature; 0 for none
     share: float  # what is reported of the objective
+    members: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 0), np.uint8))  # [sets, columns]
+    side_factors: Floats = field(default_factory=lambda: np.empty((0, 0)))  # [2, columns]; of length 0 for ones
 
     @property
     def weighs_positive(self) -> bool:
