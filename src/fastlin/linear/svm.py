@@ -14,7 +14,7 @@ from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.label_sets import check_set_weights
-from fastlin.core.multilabel import LabelColumns, side_factors
+from fastlin.core.multilabel import CERTAIN_SCORE, LabelColumns, side_factors
 from fastlin.core.sparse_estimator import Scorer, checkpoint_of, dense_scorer, sparse_scorer
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.batch_weights import BatchWeights
@@ -312,6 +312,7 @@ class LinearSVC(BatchWeights):
         if spread is None:
             return kept, intercept
         with kept[0].map() as signed:
+            intercept = np.where(np.abs(intercept) >= CERTAIN_SCORE, 0.0, intercept)
             return [ScratchArray(np.ascontiguousarray(signed[:, spread.varying]))], intercept[spread.varying]
 
     def _install(self, parts: list[LabelBlock], spread: LabelColumns | None) -> Self:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.design import Design, count_rows, order_by_frequency
-from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood
+from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, OneVsRestLikelihood
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.validation import CSRRows
@@ -261,8 +261,13 @@ class Partitions:
 
     @made_once
     def has_labels(self) -> bool:
-        """Whether rows have labels of their own, and do not compete in groups."""
+        """Whether each row has one label of its own, and rows do not compete in groups."""
         return all(isinstance(part.likelihood, MultinomialLikelihood) for part in self)
+
+    @made_once
+    def has_label_sets(self) -> bool:
+        """Whether a row may have several labels."""
+        return all(isinstance(part.likelihood, OneVsRestLikelihood) for part in self)
 
     @made_once
     def n_instances(self) -> int:
@@ -282,5 +287,5 @@ class Partitions:
     @made_once
     def weight_range(self) -> tuple[float, float]:
         """The least and the largest w, and 1."""
-        all_of = [part.likelihood.weights for part in self]
-        return min(float(w.min(initial=1)) for w in all_of), max(float(w.max(initial=1)) for w in all_of)
+        ranges = [part.likelihood.weight_range for part in self]
+        return min(least for least, _ in ranges), max(largest for _, largest in ranges)
