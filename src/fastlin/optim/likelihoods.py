@@ -99,6 +99,35 @@ class MultinomialLikelihood:
         """w, [n, 1]."""
         return (self.weights if len(self.weights) else np.ones(len(self.codes)))[:, np.newaxis]
 
+    def first_shares(self, mass: float) -> NDArray[np.float64]:
+        """a of every label, two where they share a column: `mass` spread over all, the rest with a row's own."""
+        K = max(2, self.width)
+        a = np.full((len(self.codes), K), mass / K)
+        a[np.arange(len(a)), self.codes] += 1 - mass
+        return a
+
+    def dual_state(self, a: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What dual ascent keeps of a: its logarithms before it, or the logit of two labels in one column."""
+        if self.width == 1:
+            return np.stack([np.log(a[:, 1] / a[:, 0]), a[:, 1]], axis=1)
+        return np.hstack([np.log(a), a])
+
+    def dual_masses(self, a: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Σ w a, and Σ w e_y, of every label, two where they share a column."""
+        a, mass = self._of_all_labels(a), self.row_weights()
+        return (mass * a).sum(axis=0), np.bincount(self.codes, mass[:, 0], minlength=a.shape[1])
+
+    def fill_mixture(
+        self, a: NDArray[np.float64], scores: Scores, kept: float, rest: Any, residual: BlockArray
+    ) -> float:
+        """residual = w (a' − e_y) of a' = kept · a + rest; returns Σ w KL(a' ‖ p)."""
+        mixed = kept * self._of_all_labels(a) + rest
+        self.fill_residual(mixed[:, -self.width :], residual)
+        return divergence(mixed, self.log_proba(scores), self.row_weights())
+
+    def _of_all_labels(self, a: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.concatenate([1 - a, a], axis=1) if a.shape[1] == 1 else a
+
     def fill_residual(self, a: BlockArray, residual: BlockArray) -> None:
         """residual = w (a − e_y)."""
         np.copyto(residual, a)
@@ -328,6 +357,51 @@ class OneVsRestLikelihood:
         wa, found = self.mixed_residual(odds, shift, kept, rest, 1.0)
         np.subtract(wa, self.row_weights(slice(None)) * self.members[self.codes], out=residual)
         return found
+
+    # Dual ascent
+
+    def take(self, rows: slice) -> "OneVsRestLikelihood":
+        """That of some of the rows."""
+        return OneVsRestLikelihood(self.codes[rows], self.weights[rows], self.members, self.factors, self.width)
+
+    def first_shares(self, mass: float) -> NDArray[np.float64]:
+        """a of every label: nearly 1 of those that a row has, nearly 0 of the others."""
+        return 0.5 * mass + (1 - mass) * self.members[self.codes]
+
+    def probabilities(self, residual: BlockArray) -> NDArray[np.float64]:
+        """p of every label from residuals; ½ of those without a weight."""
+        weights = np.broadcast_to(self.row_weights(slice(None)), residual.shape)
+        there, own = weights > 0, self.members[self.codes]
+        return np.where(there, np.divide(residual, weights, where=there, out=np.zeros(residual.shape)) + own, 0.5)
+
+    def dual_state(self, a: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What dual ascent keeps of a: its logits before it."""
+        return np.hstack([np.log(a) - np.log1p(-a), a])
+
+    def dual_masses(self, a: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Σ w a, and Σ w y, of the rest of each label and of itself, [2, K]."""
+        mass, own = self.row_weights(slice(None)), self.members[self.codes]
+        whole = np.broadcast_to(mass, a.shape).sum(axis=0)
+        total, held = (mass * a).sum(axis=0), (mass * own).sum(axis=0)
+        return np.stack([whole - total, total]), np.stack([whole - held, held])
+
+    def fill_mixture(
+        self, a: NDArray[np.float64], scores: Scores, kept: Any, rest: Any, residual: BlockArray
+    ) -> float:
+        """residual = w (a' − y) of a' = kept · a + rest, of each label; returns Σ w KL(a' ‖ p)."""
+        own = rest[1] if np.ndim(rest) else rest
+        mixed, mass = np.clip(kept * a + own, 0.0, 1.0), self.row_weights(slice(None))
+        self.fill_residual(mixed, residual)
+        return divergence(mixed, log_expit(scores), mass) + divergence(1 - mixed, log_expit(-scores), mass)
+
+    def fill_residual(self, a: BlockArray, residual: BlockArray) -> None:
+        """residual = w (a − y)."""
+        np.subtract(a, self.members[self.codes], out=residual)
+        self._weigh(residual, slice(None))
+
+    def mean_variance(self, a: BlockArray) -> NDArray[np.float64]:
+        """Σ w a (1 − a), the curvature of each intercept."""
+        return np.asarray((self.row_weights(slice(None)) * a * (1 - a)).sum(axis=0))
 
     def row_weights(self, rows: slice) -> NDArray[np.float64]:
         """w of some rows, of each label, [n, K], or of all alike, [n, 1]."""

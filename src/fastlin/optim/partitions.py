@@ -117,8 +117,10 @@ class RowRange:
         self._non_zeros = int(bounds[0]), int(bounds[-1])
         self.indptr = bounds - bounds[0] if bounds[0] else bounds
         self.indices, self.values = (held.enter_context(each.map(*self._non_zeros)) for each in (indices, values))
-        codes, weights = (held.enter_context(each.map(start, stop)) for each in stored.likelihood_arrays)
-        self.labels = MultinomialLikelihood(codes, weights, stored.width)
+        of_rows, tables = stored.likelihood_arrays[:2], stored.likelihood_arrays[2:]
+        meaning = [held.enter_context(each.map(start, stop)) for each in of_rows]
+        meaning += [held.enter_context(each.map()) for each in tables]
+        self.labels = stored.kind(*meaning, stored.width)
 
     def map(self, of_rows: list[ScratchArray]) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
