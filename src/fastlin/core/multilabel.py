@@ -84,8 +84,12 @@ class MultilabelClassifier(SparseClassifier, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self._takes_indicators
+        tags.classifier_tags.multi_label = self._takes_indicators and self._may_be_multilabel()
         return tags
+
+    def _may_be_multilabel(self) -> bool:
+        """Whether the parameters are not of labels of which each row has one."""
+        return True
 
     # Parts
 

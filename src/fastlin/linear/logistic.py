@@ -304,6 +304,9 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
             return independent_probabilities(scores, logarithmic)
         return probabilities(scores, len(self.classes_), logarithmic)
 
+    def _may_be_multilabel(self) -> bool:
+        return self.weights != "observed" and self.penalty != "group" and self.solver not in OF_ONE_LABEL
+
     def _refuse_with_indicator(self, solver: str) -> None:
         """Refuse what is of labels of which each row has one."""
         asked = {"weights": self.weights, "penalty": self.penalty, "solver": self.solver}

@@ -264,6 +264,9 @@ class LinearSVC(BatchWeights):
             max_iter=int(self.max_iter),
         )
 
+    def _may_be_multilabel(self) -> bool:
+        return self.multi_class == "ovr"
+
     def _objective(self, data: Dataset, options: SvmOptions, spread: LabelColumns | None) -> SvmObjective:
         """What is to be minimised."""
         n_columns, joint, codes, weights = self._n_columns(len(data.classes)), options.joint, data.codes(), data.weights()
