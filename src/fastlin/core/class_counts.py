@@ -147,9 +147,7 @@ class ClassCounts:
             else:
                 block()
 
-    def count_segments(
-        self, data: Passes, threshold: float | None = None, sets: LabelSets | None = None
-    ) -> None:
+    def count_segments(self, data: Passes, threshold: float | None = None, sets: LabelSets | None = None) -> None:
         """Count all rows of segments, or what exceeds a threshold, under their labels; for counts nobody reads yet."""
         features, labels = self._own_features(), self.labels.copy()
         data.fold(_count_segment, threshold, sets, into=(features, labels))
@@ -302,7 +300,7 @@ def _count_block(
     own = weights[start:stop] if len(weights) else weights
     if sets is None:
         parallel.count_features(rows, start, stop, codes, weights, features, workers)
-        return np.bincount(codes[start:stop], own if len(own) else None, features.shape[1])
+        return np.bincount(codes[start:stop], own if len(own) else None, features.shape[1]).astype(np.float64)
     those, (which, labels) = rows.between(start, stop), sets.pairs(codes[start:stop])
     everyone = np.full(len(those), sets.n_labels, np.int32)
     counted = _count_block(those, (0, len(those)), everyone, own, features, workers)

@@ -500,10 +500,10 @@ def training_view(dataset: Dataset, class_weight: Any = None) -> DatasetView:
     Where a row may have several labels, class weights are not those of rows.
     """
     if dataset.label_sets is not None:
-        kept = dataset.has_weight()
-        if not kept.any():
+        weighs = dataset.has_weight()
+        if not weighs.any():
             raise ValueError("the weight of every row is zero (sample_weight): nothing to learn")
-        return DatasetView(dataset, dataset.classes, kept=None if kept.all() else kept)
+        return DatasetView(dataset, dataset.classes, kept=None if weighs.all() else weighs)
     factors = validation.class_factors(class_weight, dataset.classes, dataset.codes(), True, dataset.weights())
     view, codes, kept = DatasetView(dataset, dataset.classes, factors=factors), dataset.codes(), None
     if factors is not None or dataset.weighted:

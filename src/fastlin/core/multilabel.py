@@ -1,7 +1,7 @@
 """Classifiers of rows that may have several labels: each label against the rest, by one model of all of them.
 
-The target is an indicator, [n, L]. Rows share the sets of labels that occur (`validation.LabelSets`): where each row has
-one label its code is that of its label, and here it is that of its set.
+The target is an indicator, [n, L]. Rows share the sets of labels that occur (`validation.LabelSets`): where each row
+has one label its code is that of its label, and here it is that of its set.
 """
 
 from abc import ABC
@@ -127,7 +127,7 @@ class MultilabelClassifier(SparseClassifier, ABC):
         shape, scorer = (len(rows), len(self.classes_)), self._scorer()
         if self._container == "array":
             found = np.zeros(shape, np.int64)
-            self._forward(rows, scorer, lambda scores, start, stop: np.greater(scores, 0, out=found[start:stop]))
+            self._forward(rows, scorer, lambda scores, start, stop: np.copyto(found[start:stop], scores > 0))
             return found
         blocks: dict[int, sp.csr_array] = {}
 
@@ -157,9 +157,7 @@ def independent_probabilities(scores: Floats, logarithmic: bool) -> Floats:
     return np.asarray(log_expit(scores) if logarithmic else expit(scores))
 
 
-def side_factors(
-    class_weight: Any, sets: LabelSets | None, codes: NDArray[np.int32], weights: Floats
-) -> Floats | None:
+def side_factors(class_weight: Any, sets: LabelSets | None, codes: NDArray[np.int32], weights: Floats) -> Floats | None:
     """Factors of the weights of the rows without a label, and of those with it, [2, labels]; None stands for ones.
 
     A dict has the keys 0 and 1, as each label against the rest is a binary problem; "balanced" is of each such problem.
@@ -167,5 +165,8 @@ def side_factors(
     if class_weight is None or sets is None:
         return None
     masses, sides = sets.masses(codes, weights), np.arange(2, dtype=np.int32)
-    of_labels = [validation.class_factors(class_weight, sides, sides, True, mass) for mass in masses.T]
-    return np.ascontiguousarray(np.stack(of_labels).T)
+    factors = np.ones(masses.shape)
+    for label, mass in enumerate(masses.T):
+        found = validation.class_factors(class_weight, sides, sides, True, mass)
+        factors[:, label] = 1.0 if found is None else found
+    return factors

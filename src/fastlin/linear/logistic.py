@@ -312,7 +312,9 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         asked = {"weights": self.weights, "penalty": self.penalty, "solver": self.solver}
         for name, refused in (("weights", self.weights == "observed"), ("penalty", self.penalty == "group")):
             if refused:
-                raise ValueError(f"{name}={asked[name]!r} is of labels of which each row has one, and y is an indicator")
+                raise ValueError(
+                    f"{name}={asked[name]!r} is of labels of which each row has one, and y is an indicator"
+                )
         if solver in OF_ONE_LABEL:
             raise ValueError(
                 f"solver={self.solver!r} is of labels of which each row has one, and y is an indicator: use 'auto', "

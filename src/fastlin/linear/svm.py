@@ -269,7 +269,12 @@ class LinearSVC(BatchWeights):
 
     def _objective(self, data: Dataset, options: SvmOptions, spread: LabelColumns | None) -> SvmObjective:
         """What is to be minimised."""
-        n_columns, joint, codes, weights = self._n_columns(len(data.classes)), options.joint, data.codes(), data.weights()
+        n_columns, joint, codes, weights = (
+            self._n_columns(len(data.classes)),
+            options.joint,
+            data.codes(),
+            data.weights(),
+        )
         if data.label_sets is not None and spread is not None:
             if joint:
                 raise ValueError(

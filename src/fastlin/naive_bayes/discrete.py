@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from fastlin import storage, validation
 from fastlin.core.class_counts import ClassCounts, Estimates, SmoothingPrior, as_alpha
@@ -14,14 +15,20 @@ from fastlin.core.dataset_passes import DatasetPartitions
 from fastlin.core.estimator import learns, reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
 from fastlin.core.label_sets import label_positions, union_of_labels
-from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.core.multilabel import MultilabelClassifier, independent_probabilities
+from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns
 from fastlin.naive_bayes.one_vs_rest import OneVsRestEstimates, OneVsRestPrior, odds_scorer
 from fastlin.runtime import parallel
 from fastlin.validation.parameter_kinds import JOBS, LABEL_PRIOR, NUMBERS, TRUTH, ParameterTable, check_parameters
 
 MIN_ALPHA = 1e-10  # that force_alpha=False leaves
+
+
+def _has_one_label_a_row(model: "DiscreteNB") -> bool:
+    if model._container is not None:
+        raise AttributeError("predict_joint_log_proba is of a model of one label a row, and y was an indicator")
+    return True
 
 
 class DiscreteNB(MultinomialModel, MultilabelClassifier, GenerativeClassifier, GrowingClassifier, ABC):
@@ -118,12 +125,9 @@ class DiscreteNB(MultinomialModel, MultilabelClassifier, GenerativeClassifier, G
         self._check_fitted()
         return self._counts.labels[: self._n_labels()]
 
-    @reads
+    @available_if(_has_one_label_a_row)
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(x, k) without the multinomial coefficient, columns as `classes_`."""
-        self._check_fitted()
-        if self._container is not None:
-            raise ValueError("predict_joint_log_proba is of a model of one label a row, and y was an indicator")
+        """log p(x, k) without the multinomial coefficient, columns as `classes_`, if each row has one label."""
         return super().predict_joint_log_proba(X)
 
     # The state

@@ -53,13 +53,13 @@ class OneVsRestEstimates(Estimates):
     sides: Estimates  # [V, 2L], the rest's first
 
     @made_once
-    def weights(self) -> Floats:  # type: ignore[override]
+    def weights(self) -> Floats:
         """What the features of a row weigh in its log odds, [V, L]."""
         L = len(self.labels) - 1
         return np.ascontiguousarray(self.sides.weights[:, L:] - self.sides.weights[:, :L])
 
     @made_once
-    def bias(self) -> Floats:  # type: ignore[override]
+    def bias(self) -> Floats:
         """The log odds of an empty row."""
         return self.fix_constant(_odds(self.sides.bias[np.newaxis], self.undecided_odds))[0]
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.optim import log_linear_passes
+from fastlin.optim.likelihoods import OneVsRestLikelihood
 from fastlin.optim.log_linear_passes import LogLinearModel
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays
@@ -216,7 +217,7 @@ class OneVsRestDualPoint(DualPoint):
     kept: Any  # one for each label, as the rest
 
     def _satisfy_intercepts(self, wanted: float) -> None:
-        """Newton's method on the shift of each label, or its scaling where the Hessian says little; then the mixture."""
+        """Newton's method on the shift of each label, or its scaling where the slope says little; then the mixture."""
         enough = NEGLIGIBLE * wanted / LOG_ODDS
         before, best = np.full(len(self.shift), np.inf), self.shift
         for _ in range(MAX_INTERCEPT_STEPS):
@@ -250,6 +251,7 @@ def _log_odds(own: Vector, other: Vector) -> Vector:
 
 def _label_masses(part: Partition, logs: PerRowArrays, shift: Vector) -> Any:
     """Σ w p where the log odds are shifted, its derivative, Σ w y and Σ w, of each label: [4, K]."""
+    assert isinstance(part.likelihood, OneVsRestLikelihood)
     return np.stack(part.likelihood.masses(part.map(logs), shift))
 
 
@@ -263,8 +265,7 @@ def _fill_dual(
     part: Partition, residual: Vector, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector
 ) -> float:
     """Write w(a − e_y) of a partition; returns Σ w KL(a ‖ p)."""
-    found: float = part.likelihood.fill_dual(part.map(logs), shift, kept, rest, residual)
-    return found
+    return part.any_labels.fill_dual(part.map(logs), shift, kept, rest, residual)
 
 
 def _divergence(part: Partition, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector, share: float) -> float:

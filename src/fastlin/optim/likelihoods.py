@@ -115,7 +115,7 @@ class MultinomialLikelihood:
     def dual_masses(self, a: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Σ w a, and Σ w e_y, of every label, two where they share a column."""
         a, mass = self._of_all_labels(a), self.row_weights()
-        return (mass * a).sum(axis=0), np.bincount(self.codes, mass[:, 0], minlength=a.shape[1])
+        return (mass * a).sum(axis=0), np.bincount(self.codes, mass[:, 0], a.shape[1]).astype(np.float64, copy=False)
 
     def fill_mixture(
         self, a: NDArray[np.float64], scores: Scores, kept: float, rest: Any, residual: BlockArray
@@ -385,9 +385,7 @@ class OneVsRestLikelihood:
         total, held = (mass * a).sum(axis=0), (mass * own).sum(axis=0)
         return np.stack([whole - total, total]), np.stack([whole - held, held])
 
-    def fill_mixture(
-        self, a: NDArray[np.float64], scores: Scores, kept: Any, rest: Any, residual: BlockArray
-    ) -> float:
+    def fill_mixture(self, a: NDArray[np.float64], scores: Scores, kept: Any, rest: Any, residual: BlockArray) -> float:
         """residual = w (a' − y) of a' = kept · a + rest, of each label; returns Σ w KL(a' ‖ p)."""
         own = rest[1] if np.ndim(rest) else rest
         mixed, mass = np.clip(kept * a + own, 0.0, 1.0), self.row_weights(slice(None))
@@ -405,10 +403,10 @@ class OneVsRestLikelihood:
 
     def row_weights(self, rows: slice) -> NDArray[np.float64]:
         """w of some rows, of each label, [n, K], or of all alike, [n, 1]."""
-        weights = self.weights[rows] if len(self.weights) else np.ones(len(self.codes[rows]))
-        if not len(self.factors):
-            return weights[:, np.newaxis]
-        return weights[:, np.newaxis] * np.where(self.members[self.codes[rows]], self.factors[1], self.factors[0])
+        weights = (self.weights[rows] if len(self.weights) else np.ones(len(self.codes[rows])))[:, np.newaxis]
+        if len(self.factors):
+            weights = weights * np.where(self.members[self.codes[rows]], self.factors[1], self.factors[0])
+        return weights
 
     def _weigh(self, of_rows: BlockArray, rows: slice) -> None:
         """Multiply numbers of some rows and all labels by the weights, in place."""

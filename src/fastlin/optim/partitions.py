@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.design import Design, count_rows, order_by_frequency
-from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, OneVsRestLikelihood
+from fastlin.optim.likelihoods import (
+    ConditionalLogitLikelihood,
+    Likelihood,
+    MultinomialLikelihood,
+    OneVsRestLikelihood,
+)
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.validation import CSRRows
@@ -70,6 +75,18 @@ class Partition:
     def labels(self) -> MultinomialLikelihood:
         """What the rows mean, where it is known to be labels."""
         assert isinstance(self.likelihood, MultinomialLikelihood)
+        return self.likelihood
+
+    @property
+    def any_labels(self) -> MultinomialLikelihood | OneVsRestLikelihood:
+        """What the rows mean, where it is known to be labels, one a row or several."""
+        assert not isinstance(self.likelihood, ConditionalLogitLikelihood)
+        return self.likelihood
+
+    @property
+    def one_right(self) -> MultinomialLikelihood | ConditionalLogitLikelihood:
+        """What the rows mean, where one label of each, or one row of a group, is known to be right."""
+        assert not isinstance(self.likelihood, OneVsRestLikelihood)
         return self.likelihood
 
     def map(self, of_rows: list[ScratchArray]) -> NDArray[Any]:

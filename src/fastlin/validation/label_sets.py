@@ -56,9 +56,12 @@ def is_indicator(y: Any) -> bool:
     if isinstance(y, list | tuple):
         if not y or not isinstance(y[0], list | tuple | np.ndarray):
             return False
-        y = np.asarray(y)
-    shape = getattr(y, "shape", ())
-    return len(shape) == 2 and shape[1] > 1
+        try:
+            y = np.asarray(y)
+        except ValueError:  # rows of other lengths
+            return False
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    return len(shape) == 2 and shape[-1] > 1
 
 
 def as_label_sets(y: Any, n_rows: int, *, name: str = "y") -> tuple[LabelSets, NDArray[np.int32]]:

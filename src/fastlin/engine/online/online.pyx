@@ -354,9 +354,10 @@ cdef class RowTargets:
 cdef class OnlineEpoch:
     """One epoch over proved rows: those in `order`, no value of which is beyond ±largest, and room for a mini-batch.
 
-    No `weights` are all ones, and a `residual` [n, K] is what the average of the weights needs. The arrays of a row's numbers are `width` wide, as the bias of the
-    weights: for more than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over
-    labels need no remainder. So are those of columns that no label has yet.
+    No `weights` are all ones, and a `residual` [n, K] is what the average of the weights needs. The arrays of a
+    row's numbers are `width` wide, as the bias of the weights: for more than one column a multiple of 8, in which
+    the intercepts beyond K are −∞, so that loops over labels need no remainder. So are those of columns that no
+    label has yet.
     """
 
     cdef CSRView view

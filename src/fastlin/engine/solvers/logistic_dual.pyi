@@ -14,9 +14,7 @@ class LogisticRows:
     ) -> None: ...
 
 class SetsOfRows:
-    def __init__(
-        self, sets: NDArray[np.int32], members: NDArray[np.uint8], factors: NDArray[np.float64]
-    ) -> None: ...
+    def __init__(self, sets: NDArray[np.int32], members: NDArray[np.uint8], factors: NDArray[np.float64]) -> None: ...
 
 def one_vs_rest_epoch(
     data: LogisticRows,

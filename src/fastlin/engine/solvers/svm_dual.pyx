@@ -1,7 +1,8 @@
 """Dual coordinate ascent for linear SVMs, a row at a time, for several labels together.
 
 One against the rest (Hsieh et al. 2008). For each label, with z_i = ±1, C_i the weight of row i (which may be another
-where z_i = 1, as class weights want, and where a row may have several labels another for each label and side), D = 0 and U = C_i for the hinge, D = 1/(2C_i) and U = ∞ for its square:
+where z_i = 1, as class weights want, and another for each label and side where a row may have several labels), D = 0
+and U = C_i for the hinge, D = 1/(2C_i) and U = ∞ for its square:
 
     max  Σ α_i − ½‖θ‖² − ½ Σ D α_i²,   θ = Σ z_i α_i x_i,   0 ≤ α_i ≤ U
     G_i = z_i θ·x_i − 1 + D α_i,       α_i ← clip(α_i − G_i/(‖x_i‖² + D), 0, U)

@@ -193,7 +193,7 @@ def _begin(
     ranges: list[tuple[int, int, int]],
 ) -> list[Any]:
     """Norms of rows, and the first a: nearly the labels, or what θ says. Returns the spread of a in each range."""
-    design, labels = part.design, part.likelihood
+    design, labels = part.design, part.any_labels
     values = design.values
     if rows.values:
         values = part.map(rows.values[0])[:, 0]
@@ -216,7 +216,7 @@ def _begin(
 
 def _fill_distances(part: Partition, residual: Vector, state: PerRowArrays) -> float:
     """w (a − e_y)."""
-    part.likelihood.fill_residual(_shares(part.map(state)), residual)
+    part.any_labels.fill_residual(_shares(part.map(state)), residual)
     return 0.0
 
 
@@ -232,13 +232,13 @@ def _fill_mixed(
     """w (a' − e_y) of a' = kept · a + rest; returns Σ w KL(a' ‖ p)."""
     scores = np.empty((part.design.n_rows, model.layout.width))
     log_linear_passes.write_scores(part, model, theta, scores)
-    found: float = part.likelihood.fill_mixture(_shares(part.map(state)), scores, kept, rest, residual)
+    found: float = part.any_labels.fill_mixture(_shares(part.map(state)), scores, kept, rest, residual)
     return found
 
 
 def _masses(part: Partition, state: PerRowArrays) -> tuple[Vector, Vector]:
     """Σ w a, and Σ w e_y."""
-    found: tuple[Vector, Vector] = part.likelihood.dual_masses(_shares(part.map(state)))
+    found: tuple[Vector, Vector] = part.any_labels.dual_masses(_shares(part.map(state)))
     return found
 
 

@@ -71,12 +71,12 @@ class LabelBlock:
         self.task["scaling"] = costs.scaling * np.sqrt(problem.intercept_damping)
         self.task["first"] = first + (costs.n_columns == 1)  # a single column is that of label 1
         self.task["patience"] = PATIENCE[costs.joint]
-        none = np.empty((0, width), np.uint8), np.empty((0, width))
-        every = costs.members, costs.side_factors
-        self.members, self.side_factors = (
-            np.ascontiguousarray(table[:, self.columns]) if len(table) else empty
-            for table, empty in zip(every, none, strict=True)
-        )
+        self.members: NDArray[np.uint8] = np.empty((0, width), np.uint8)  # of a row's set, where there are several
+        self.side_factors = np.empty((0, width))
+        if len(costs.members):
+            self.members = np.ascontiguousarray(costs.members[:, self.columns])
+        if len(costs.side_factors):
+            self.side_factors = np.ascontiguousarray(costs.side_factors[:, self.columns])
         self._row_states = [self._allocate(problem.scratch, size, width) for size in sizes]
         for C, kept in zip(problem.C, self._row_states, strict=True):
             with C.map() as its_C, kept.skip.map() as skip:
@@ -158,7 +158,7 @@ class LabelBlock:
     def _own(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which column is that of each row's label, or which columns are those of its labels."""
         if len(self.members):
-            return self.members[labels].astype(bool)
+            return np.asarray(self.members[labels].astype(bool))
         return labels[:, None] == self.task["first"] + np.arange(len(self.bias))
 
     def begin_round(self) -> None:
@@ -234,9 +234,7 @@ class LabelBlock:
 
     def _bound(self) -> svm_dual.BlockWeights:
         """The weights as the kernels take them."""
-        return svm_dual.BlockWeights(
-            self.task, self.weights, self.bias, self.limits, self.members, self.side_factors
-        )
+        return svm_dual.BlockWeights(self.task, self.weights, self.bias, self.limits, self.members, self.side_factors)
 
     def _reset_limits(self) -> None:
         """Drop nobody in the next round."""

@@ -162,9 +162,8 @@ class PrimalBlock:
         self, rows: SegmentBlock, columns: Columns, kernel: Callable[..., None], *scores: Floats
     ) -> Callable[..., None]:
         """A kernel of scores of some labels, with the rows."""
-        members, factors = (
-            np.ascontiguousarray(table[:, columns]) for table in (self.block.members, self.block.side_factors)
-        )
+        members = np.ascontiguousarray(self.block.members[:, columns])
+        factors = np.ascontiguousarray(self.block.side_factors[:, columns])
         sides = svm_newton.Sides(rows.labels, self.ones[columns], rows.C, rows.own_cost, members, factors)
         return partial(kernel, *scores, sides)
 
