@@ -11,6 +11,25 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
+cdef struct RowSides:
+    int64_t label
+    const uint8_t* members           # NULL: the row has one label
+    double C, own_C
+    const double* of_rest            # NULL: no factors
+    const double* of_own
+
+
+cdef inline bint has_label(const RowSides* row, int64_t one, Py_ssize_t k) noexcept nogil:
+    """Whether a row has the label `one`, that of column k."""
+    return row.members[k] if row.members != NULL else one == row.label
+
+
+cdef inline double cost_of(const RowSides* row, Py_ssize_t k, bint own) noexcept nogil:
+    """C of a row in the problem of column k."""
+    cdef double cost = row.own_C if own else row.C
+    return cost * (row.of_own[k] if own else row.of_rest[k]) if row.of_own != NULL else cost
+
+
 @cython.final
 cdef class Sides:
     """The sides of rows in the problems of some labels, `ones`, and what they cost there.
@@ -37,13 +56,14 @@ cdef class Sides:
         self.labels, self.ones, self.C, self.own_C = labels, ones, C, own_C
         self.members, self.factors = members, factors
 
-    cdef inline bint has(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Whether row i has the label of column k."""
-        return self.members[self.labels[i], k] if self.members.shape[0] else self.ones[k] == self.labels[i]
-
-    cdef inline double cost(self, Py_ssize_t i, Py_ssize_t k, bint own) noexcept nogil:
-        cdef double cost = self.own_C[i] if own else self.C[i]
-        return cost * self.factors[own, k] if self.factors.shape[0] else cost
+    cdef inline RowSides of_row(self, Py_ssize_t i) noexcept nogil:
+        """Those of a row."""
+        cdef RowSides row = RowSides(self.labels[i], NULL, self.C[i], self.own_C[i], NULL, NULL)
+        if self.members.shape[0]:
+            row.members = &self.members[row.label, 0]
+        if self.factors.shape[0]:
+            row.of_rest, row.of_own = &self.factors[0, 0], &self.factors[1, 0]
+        return row
 
 
 def squared_hinge(const double[:, ::1] scores, Sides sides not None, double[:, ::1] residual,
@@ -52,16 +72,19 @@ def squared_hinge(const double[:, ::1] scores, Sides sides not None, double[:, :
     cdef Py_ssize_t i, k, n = scores.shape[0], K = scores.shape[1]
     cdef double z, xi, cost
     cdef bint own
+    cdef RowSides row
+    cdef const int64_t[::1] ones = sides.ones
     if not (residual.shape[0] == curvature.shape[0] == sides.labels.shape[0] == n
             and residual.shape[1] == curvature.shape[1] == losses.shape[0] == sides.ones.shape[0] == K):
         raise ValueError(f"residuals, curvatures or losses do not fit [{n}, {K}] scores")
     losses[:] = 0
     with nogil:
         for i in range(n):
+            row = sides.of_row(i)
             for k in range(K):
-                own = sides.has(i, k)
+                own = has_label(&row, ones[k], k)
                 z = 1.0 if own else -1.0
-                cost = sides.cost(i, k, own)
+                cost = cost_of(&row, k, own)
                 xi = 1.0 - z * scores[i, k]
                 xi = xi if xi > 0 else 0.0
                 residual[i, k] = -2 * cost * z * xi
@@ -75,17 +98,20 @@ def line_derivatives(const double[:, ::1] scores, const double[:, ::1] along, Si
     cdef Py_ssize_t i, k, n = scores.shape[0], K = scores.shape[1]
     cdef double z, u, xi, cost
     cdef bint own
+    cdef RowSides row
+    cdef const int64_t[::1] ones = sides.ones
     if not (along.shape[0] == sides.labels.shape[0] == n and found.shape[1] == K
             and along.shape[1] == steps.shape[0] == sides.ones.shape[0] == K and found.shape[0] == 2):
         raise ValueError(f"a direction, steps or derivatives do not fit [{n}, {K}] scores")
     found[:, :] = 0
     with nogil:
         for i in range(n):
+            row = sides.of_row(i)
             for k in range(K):
-                own = sides.has(i, k)
+                own = has_label(&row, ones[k], k)
                 z = 1.0 if own else -1.0
                 u = along[i, k]
-                cost = sides.cost(i, k, own)
+                cost = cost_of(&row, k, own)
                 xi = 1.0 - z * (scores[i, k] + steps[k] * u)
                 if xi > 0:
                     found[0, k] -= 2 * cost * z * u * xi
