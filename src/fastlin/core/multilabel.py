@@ -68,6 +68,8 @@ class MultilabelClassifier(SparseClassifier, ABC):
     @reads
     def multilabel_(self) -> bool:
         """Whether it learnt from an indicator of several labels a row."""
+        if not self._takes_indicators:
+            raise AttributeError(f"{type(self).__name__} learns labels of which each row has one")
         self._check_fitted()
         return self._container is not None
 

@@ -100,6 +100,8 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         b.
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     objective_ : float
         What was minimised, at the end.
     certificate_ : dict

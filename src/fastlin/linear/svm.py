@@ -104,6 +104,8 @@ class LinearSVC(BatchWeights):
         b.
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     n_iter_ : int
         Epochs run, and steps of Newton's method.
     history_ : list of dict

@@ -49,6 +49,8 @@ class BernoulliNB(DiscreteNB):
     ----------
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     class_count_ : array of shape (n_labels,)
         N: rows of each label, weighted.
     class_log_prior_ : array of shape (n_labels,)

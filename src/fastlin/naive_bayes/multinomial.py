@@ -47,6 +47,8 @@ class MultinomialNB(DiscreteNB):
     ----------
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     class_count_ : array of shape (n_labels,)
         Rows of each label, weighted.
     class_log_prior_ : array of shape (n_labels,)

@@ -25,22 +25,12 @@ def _range(weights: NDArray[np.float64]) -> tuple[float, float]:
     return float(weights.min(initial=1)), float(weights.max(initial=1))
 
 
-@dataclass(frozen=True)
-class MultinomialLikelihood:
-    """Every row has one of the same K labels; two may share a column."""
+class LabelLikelihood:
+    """What likelihoods of rows with labels share, of one label a row or several."""
 
     codes: NDArray[np.int32]
-    weights: NDArray[np.float64]  # one a row, or empty for all ones
+    weights: NDArray[np.float64]
     width: int
-
-    @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """All but the width, in their order."""
-        return self.codes, self.weights
-
-    def take(self, rows: slice) -> "MultinomialLikelihood":
-        """Those of some of the rows."""
-        return MultinomialLikelihood(self.codes[rows], self.weights[rows], self.width)
 
     @property
     def n_instances(self) -> int:
@@ -56,6 +46,24 @@ class MultinomialLikelihood:
 
     def row_blocks(self, design: Design) -> list[tuple[int, int]]:
         return list(parallel.split_by_work(design.indptr, self.width))
+
+
+@dataclass(frozen=True)
+class MultinomialLikelihood(LabelLikelihood):
+    """Every row has one of the same K labels; two may share a column."""
+
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64]  # one a row, or empty for all ones
+    width: int
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All but the width, in their order."""
+        return self.codes, self.weights
+
+    def take(self, rows: slice) -> "MultinomialLikelihood":
+        """Those of some of the rows."""
+        return MultinomialLikelihood(self.codes[rows], self.weights[rows], self.width)
 
     def loss(self, scores: Scores, start: int, stop: int, residual: BlockArray, shares: BlockArray) -> float:
         kernel = likelihood.sigmoid_loss if self.width == 1 else likelihood.softmax_loss
@@ -272,7 +280,7 @@ class ConditionalLogitLikelihood:
 
 
 @dataclass(frozen=True)
-class OneVsRestLikelihood:
+class OneVsRestLikelihood(LabelLikelihood):
     """Every row has a set of the same K labels, each of which is there or not on its own."""
 
     codes: NDArray[np.int32]  # of the sets
@@ -287,20 +295,9 @@ class OneVsRestLikelihood:
         return self.codes, self.weights, self.members, self.factors
 
     @property
-    def n_instances(self) -> int:
-        return len(self.codes)
-
-    @property
-    def total_weight(self) -> float:
-        return _total(self.weights, len(self.codes))
-
-    @property
     def weight_range(self) -> tuple[float, float]:
         (least, largest), factors = _range(self.weights), self.factors[self.factors > 0]
         return least * float(factors.min(initial=1)), largest * float(factors.max(initial=1))
-
-    def row_blocks(self, design: Design) -> list[tuple[int, int]]:
-        return list(parallel.split_by_work(design.indptr, self.width))
 
     def loss(self, scores: Scores, start: int, stop: int, residual: BlockArray, shares: BlockArray) -> float:
         codes, weights = self.codes[start:stop], self.weights[start:stop]
@@ -403,7 +400,8 @@ class OneVsRestLikelihood:
 
     def row_weights(self, rows: slice) -> NDArray[np.float64]:
         """w of some rows, of each label, [n, K], or of all alike, [n, 1]."""
-        weights = (self.weights[rows] if len(self.weights) else np.ones(len(self.codes[rows])))[:, np.newaxis]
+        own = self.weights[rows] if len(self.weights) else np.ones(len(self.codes[rows]))
+        weights: NDArray[np.float64] = own[:, np.newaxis]
         if len(self.factors):
             weights = weights * np.where(self.members[self.codes[rows]], self.factors[1], self.factors[0])
         return weights
