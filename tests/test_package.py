@@ -284,6 +284,8 @@ def test_the_docstrings_describe_every_parameter_and_attribute_and_have_an_examp
         expected -= {"classes_", "intercept_"}
     if name in UNLABELLED:
         expected -= {"classes_"}
+    if getattr(estimator, "_takes_indicators", False):
+        expected |= {"multilabel_"}
     assert set(re.findall(r"^(\w+_) : ", sections.get("Attributes", ""), flags=re.MULTILINE)) == expected
     assert f">>> from fastlin import {estimator.__name__}" in sections["Examples"]
 

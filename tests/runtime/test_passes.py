@@ -51,6 +51,14 @@ FITS = {
 }  # fmt: skip
 
 
+SEVERAL = {
+    **{solver: fastlin.LogisticRegression(solver=solver, max_iter=5, tol=1e-7) for solver in ("auto", "newton", "cg")},
+    "heavy": fastlin.LogisticRegression(solver="lbfgs", max_iter=5, tol=1e-7, class_weight={1: 3.0}),
+    "sparse": fastlin.LogisticRegression(l1_ratio=0.5, max_iter=5, tol=1e-7),
+    "naive bayes": fastlin.ComplementNB(),
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def other_process():
     process = OtherProcess()
@@ -103,6 +111,25 @@ def test_whoever_does_the_work_no_bit_changes(who, name, source, other_process, 
     here = learnt(name, positional, given)
     with foreign_passes(monkeypatch, work_on if who == "this process" else other_process, tmp_path) as seen:
         there = learnt(name, positional, given)
+    assert seen
+    assert here == there
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("who", ["this process", "another process"])
+def test_whoever_learns_several_labels_a_row_no_bit_changes(who, name, other_process, monkeypatch, tmp_path):
+    indicator = (LABELS[:, None] >> np.arange(2)) & 1
+    indicator[::7] = 1
+    learner = other_process if who == "another process" else work_on
+
+    def fitted():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return dict(told(clone(SEVERAL[name]).fit(COUNTS, indicator, WEIGHTS), (COUNTS,)))
+
+    here = fitted()
+    with foreign_passes(monkeypatch, learner, tmp_path) as seen:
+        there = fitted()
     assert seen
     assert here == there
 

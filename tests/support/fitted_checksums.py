@@ -32,6 +32,7 @@ rng = np.random.default_rng(20)
 ROWS = sp.csr_array(np.round(rng.gamma(0.4, size=(150, 30)) * (rng.random((150, 30)) < 0.4), 3))
 COUNTS = sp.csr_array(rng.poisson(0.4, (150, 30)).astype(float))
 THREE, TWO = np.arange(150) * 7 % 11 % 3, np.arange(150) % 5 % 2
+INDICATOR = (COUNTS @ np.sin(np.arange(330.0)).reshape(30, 11) > 0).astype(int)
 TARGETS = np.sin(np.arange(150.0)) + THREE
 SOME = np.where(np.arange(150) % 3 > 0, -1, THREE)
 GROUPS, GOLD = [3] * 50, np.arange(50) % 3
@@ -108,6 +109,19 @@ def batch():
         fit_intercept=(False, True), class_weight=(None, "balanced"),
     ):  # fmt: skip
         yield fastlin.LinearSVC(random_state=3, **{**ITERATIONS, **option}), ROWS
+
+
+def several():
+    for option in grid(solver=("auto", "newton", "lbfgs"), C=(0.1, 10.0), class_weight=(None, "balanced")):
+        yield fastlin.LogisticRegression(random_state=3, **{**ITERATIONS, **option}), COUNTS
+    for option in grid(loss=("squared_hinge", "hinge"), dual=(True, "auto"), class_weight=(None, {1: 2.0})):
+        yield fastlin.LinearSVC(random_state=3, **{**ITERATIONS, **option}), ROWS
+    for option in grid(loss=("hinge", "log_loss"), average=(False, True), class_weight=(None, "balanced")):
+        yield fastlin.SGDClassifier(**{"alpha": 1e-3, **EPOCHS, **option}), ROWS
+    for cls in (fastlin.Perceptron, fastlin.PassiveAggressiveClassifier):
+        yield cls(**EPOCHS), ROWS
+    for cls, alpha in itertools.product((fastlin.MultinomialNB, fastlin.ComplementNB, fastlin.BernoulliNB), (0.0, 1.0)):
+        yield cls(alpha=alpha), COUNTS
 
 
 def counted():
@@ -242,6 +256,8 @@ def cases():
         for model, X in make():
             for labels, y in (("three", THREE), ("two", TWO)):
                 yield f"{described(model)} {labels}", model, (X, y)
+    for model, X in several():
+        yield f"{described(model)} several", model, (X, INDICATOR)
     for model, X in regression():
         yield described(model), model, (X, TARGETS)
     for model, X in clusters():

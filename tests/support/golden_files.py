@@ -57,6 +57,8 @@ def cases():
     """(name, estimator, what it is fitted to): at least one of each class."""
     for name, model in some.LEARNERS.items():
         yield name, model, (some.X, some.CODES)
+    for name, model in some.SEVERAL.items():
+        yield name, model, (some.X, some.INDICATOR)
     for name, model in some.REGRESSORS.items():
         yield name, model, (some.X, some.TARGETS)
     for name, model in some.SEMI_SUPERVISED.items():

@@ -8,6 +8,7 @@ import warnings
 import zlib
 
 import numpy as np
+import scipy.sparse as sp
 import sklearn.decomposition
 import sklearn.feature_extraction
 import sklearn.feature_extraction.text
@@ -99,6 +100,17 @@ SEMI_SUPERVISED = {
     "semi, cv": fastlin.SemiSupervisedNBCV(
         unlabeled_weights=[0.1, 1.0], components=[1, 2], alphas=[0.3], cv=2, random_state=0
     ),
+}
+INDICATOR = sp.csr_array((CODES[:, None] >> np.arange(2)) & 1)  # of two labels, of which a row may have both
+SEVERAL = {
+    "several labels": fastlin.LogisticRegression(max_iter=30, tol=1e-2),
+    "several labels, svm": fastlin.LinearSVC(max_iter=5, random_state=0, warm_start=True, class_weight="balanced"),
+    "several labels, sgd": fastlin.SGDClassifier(average=True, alpha=0.01, class_weight={1: 2.0}, **FEW),
+    "several labels, perceptron": fastlin.Perceptron(**FEW),
+    "several labels, pa": fastlin.PassiveAggressiveClassifier(**FEW),
+    "several labels, bayes": fastlin.MultinomialNB(class_prior=[0.8, 0.2]),
+    "several labels, complement": fastlin.ComplementNB(norm=True),
+    "several labels, bernoulli": fastlin.BernoulliNB(alpha=0.1),
 }
 SOME = np.where(np.arange(90) % 3 > 0, -1, CODES)  # labels of a third of the rows
 CLUSTERS = {

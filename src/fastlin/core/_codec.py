@@ -10,6 +10,7 @@ from fastlin.storage.fields import Law, between, proved
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import State
 from fastlin.storage.weight_packing import Packing, unpack
+from fastlin.validation import CONTAINERS
 from fastlin.validation.parameter_kinds import PLAIN
 
 REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
@@ -30,6 +31,23 @@ def report_from_state(model: Any, state: State, *more: str) -> None:
             if not PLAIN.allows(state[name]):
                 raise ValueError(f"{name} that is no report of a fit")
             setattr(model, name, state.pop(name))
+
+
+def container_to_state(model: Any) -> State:
+    """Of a model that learnt from an indicator of several labels a row, what that came in."""
+    container = getattr(model, "_container", None)
+    return {} if container is None else {"container": container}
+
+
+def container_from_state(model: Any, state: State, classes: NDArray[Any]) -> None:
+    """Let a model know what its target was, before the columns that it has are proved."""
+    container = state.pop("container", None)
+    if container is not None:
+        if container not in CONTAINERS or not model._takes_indicators:
+            raise ValueError(f"container must be one of {CONTAINERS}, got {container!r:.60}")
+        if not np.array_equal(classes, np.arange(len(classes))):
+            raise ValueError("classes must be the columns of an indicator")
+    model._container = container
 
 
 def packed_counts(model: Any, counts: ClassCounts, packing: Packing) -> State:

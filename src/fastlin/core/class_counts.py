@@ -21,7 +21,7 @@ from fastlin.runtime import parallel, thread_calls
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.passes import Passes
 from fastlin.runtime.shared_lock import SharedLock
-from fastlin.validation import CSRRows, real_number
+from fastlin.validation import CSRRows, LabelSets, real_number
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +39,14 @@ class SmoothingPrior:
         logs, _, impossible = log_phi(features, self.pseudo, self.measure)
         return Estimates(logs, impossible, labels, self)
 
+    def side_estimates(self, rest: Floats, own: Floats, labels: Floats) -> "Estimates":
+        """The estimates of both sides of each label against the rest, from their counts [V, L]: [V, 2L], rest first."""
+        return self.estimates(np.hstack([rest, own]), labels)
+
+    def log_labels(self, labels: Floats) -> Floats:
+        """log μ from the rows of each label."""
+        return log_prior(labels, self)
+
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
@@ -52,7 +60,7 @@ class Estimates:
     @made_once
     def log_prior(self) -> Floats:
         """log μ."""
-        return log_prior(self.labels, self.prior)
+        return self.prior.log_labels(self.labels)
 
     @property
     def weights(self) -> Floats:
@@ -68,6 +76,11 @@ class Estimates:
     def all_possible(self) -> bool:
         """Whether every label can produce every row."""
         return not (self.impossible or bool(np.isneginf(self.log_prior).any()))
+
+    @property
+    def undecided(self) -> Floats:
+        """The scores of a row that no label can produce."""
+        return self.log_prior
 
     def mask_impossible(self, scores: Floats) -> Floats:
         """The scores, with the class prior where no label can produce the row; in place."""
@@ -119,29 +132,46 @@ class ClassCounts:
             return ClassCounts(room[:n_features], labels, prior, room)
         return ClassCounts(room[:n_features], self.labels, prior, room, _arrays=self._arrays)
 
-    def add(self, rows: CSRRows, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None, keep: bool) -> None:
-        """Count rows; no weights stand for ones. To keep what was counted before Ctrl-C, it acts between blocks."""
+    def add(
+        self,
+        rows: CSRRows,
+        codes: NDArray[np.int32],
+        weights: Floats,
+        n_jobs: int | None,
+        keep: bool,
+        sets: LabelSets | None = None,
+    ) -> None:
+        """Count rows; no weights stand for ones. To keep what was counted before Ctrl-C, it acts between blocks.
+
+        With `sets`, codes are those of sets of labels, and the last column counts all rows.
+        """
         for start, stop in parallel.row_blocks(rows, 1):
-            block = partial(self._add_block, rows, start, stop, codes, weights, n_jobs)
+            block = partial(self._add_block, rows, start, stop, codes, weights, n_jobs, sets)
             if keep:
                 thread_calls.run_uninterrupted(block)
             else:
                 block()
 
-    def count_segments(self, data: Passes, threshold: float | None = None) -> None:
+    def count_segments(self, data: Passes, threshold: float | None = None, sets: LabelSets | None = None) -> None:
         """Count all rows of segments, or what exceeds a threshold, under their labels; for counts nobody reads yet."""
         features, labels = self._own_features(), self.labels.copy()
-        data.fold(_count_segment, threshold, into=(features, labels))
+        data.fold(_count_segment, threshold, sets, into=(features, labels))
         self.labels = labels
         self._publish()
 
     def _add_block(
-        self, rows: CSRRows, start: int, stop: int, codes: NDArray[np.int32], weights: Floats, n_jobs: int | None
+        self,
+        rows: CSRRows,
+        start: int,
+        stop: int,
+        codes: NDArray[np.int32],
+        weights: Floats,
+        n_jobs: int | None,
+        sets: LabelSets | None,
     ) -> None:
         with self._owned().lock.writing(), parallel.WorkerPool(n_jobs) as workers:
-            parallel.count_features(rows, start, stop, codes, weights, self._own_features(), workers)
-            share = weights[start:stop] if len(weights) else None
-            self.labels = self.labels + np.bincount(codes[start:stop], weights=share, minlength=len(self.labels))
+            counted = _count_block(rows, (start, stop), codes, weights, self._own_features(), workers, sets)
+            self.labels = self.labels + counted
             self._publish()
 
     def add_shares(self, rows: CSRRows, shares: Floats, n_jobs: int | None) -> None:
@@ -202,7 +232,7 @@ class ClassCounts:
 
     def log_prior(self) -> Floats:
         """log μ; uniform where there are no counts."""
-        return log_prior(self.labels, self.prior)
+        return self.prior.log_labels(self.labels)
 
     def log_phi(self) -> Floats:
         """log φ as [V, K]."""
@@ -248,13 +278,41 @@ class ClassCounts:
         self._arrays = _CountArrays(self._alone())
 
 
-def _count_segment(part: Any, threshold: float | None, features: Floats, labels: Floats) -> None:
+def _count_segment(
+    part: Any, threshold: float | None, sets: LabelSets | None, features: Floats, labels: Floats
+) -> None:
     """Add a segment's rows to the counts, block by block."""
-    rows, codes, weights = part.rows.binarized(threshold), part.codes, part.weights
-    for start, stop in parallel.row_blocks(rows, 1):
-        parallel.count_features(rows, start, stop, codes, weights, features, part.workers)
-        share = weights[start:stop] if len(weights) else None
-        labels += np.bincount(codes[start:stop], weights=share, minlength=len(labels))
+    rows = part.rows.binarized(threshold)
+    for block in parallel.row_blocks(rows, 1):
+        labels += _count_block(rows, block, part.codes, part.weights, features, part.workers, sets)
+
+
+def _count_block(
+    rows: CSRRows,
+    block: tuple[int, int],
+    codes: NDArray[np.int32],
+    weights: Floats,
+    features: Floats,
+    workers: parallel.WorkerPool,
+    sets: LabelSets | None = None,
+) -> Floats:
+    """Add a block of rows to the counts of features; returns how much they weigh under each label.
+
+    A row of a set of labels counts under each of them, and once in the last column, that of all rows. A feature that
+    only rows of a label have is added up there as it is in the last column, so that what is left for the rest is 0.
+    """
+    start, stop = block
+    own = weights[start:stop] if len(weights) else weights
+    if sets is None:
+        parallel.count_features(rows, start, stop, codes, weights, features, workers)
+        return np.bincount(codes[start:stop], own if len(own) else None, features.shape[1]).astype(np.float64)
+    those, (which, labels) = rows.between(start, stop), sets.pairs(codes[start:stop])
+    everyone = np.full(len(those), sets.n_labels, np.int32)
+    counted = _count_block(those, (0, len(those)), everyone, own, features, workers)
+    if len(which):
+        having = own[which] if len(own) else own
+        counted = counted + _count_block(those.take(which), (0, len(which)), labels, having, features, workers)
+    return counted
 
 
 def log_prior(labels: Floats, prior: SmoothingPrior) -> Floats:

@@ -18,7 +18,7 @@ from fastlin.core.label_sets import check_kind, label_positions
 from fastlin.data import Corpus, Segment
 from fastlin.data.scratch import ScratchSpace
 from fastlin.runtime.made_once import made_once
-from fastlin.validation import CSRRows
+from fastlin.validation import CSRRows, LabelSets
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -71,6 +71,7 @@ class Dataset(ABC):
     weighted: bool
     stored: bool  # whether the rows are on disk
     groups: RowNumbers | None  # how many rows each group has
+    label_sets: LabelSets | None = None  # where a row may have several labels: the sets that codes are the places of
 
     @abstractmethod
     def __len__(self) -> int:
@@ -78,7 +79,10 @@ class Dataset(ABC):
 
     @abstractmethod
     def codes(self) -> Codes:
-        """The place of every row's label among the classes; of length 0 where the rows have none."""
+        """The place of every row's label among the classes, or of its set of labels among the label sets.
+
+        Of length 0 where the rows have none.
+        """
 
     @abstractmethod
     def weights(self) -> Floats:
@@ -105,8 +109,11 @@ class Dataset(ABC):
         """The rows as models and scorers take them: a matrix or a corpus."""
 
     @abstractmethod
-    def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "Dataset":
-        """The rows with the labels, one for each, and the weights that are given or that a corpus has."""
+    def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str, several: bool = False) -> "Dataset":
+        """The rows with the labels, and the weights, that are given or that a corpus has.
+
+        Each has one or, where there may be `several` and y is an indicator, a set of them.
+        """
 
     @abstractmethod
     def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str, several: bool = False) -> TargetedRows:
@@ -172,9 +179,10 @@ class InMemoryDataset(Dataset):
         classes: NDArray[Any] = NO_CLASSES,
         codes: Codes = NO_CODES,
         weights: Floats = NO_WEIGHTS,
+        label_sets: LabelSets | None = None,
     ) -> None:
         self.rows, self.n_features, self.name = rows, rows.n_columns, name
-        self.classes, self._codes, self._weights = classes, codes, weights
+        self.classes, self._codes, self._weights, self.label_sets = classes, codes, weights, label_sets
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -209,14 +217,21 @@ class InMemoryDataset(Dataset):
     def take(self, rows: RowNumbers) -> "InMemoryDataset":
         codes = self._codes[rows] if len(self._codes) else self._codes
         weights = self._weights[rows] if len(self._weights) else self._weights
-        return InMemoryDataset(self.rows.take(rows), self.name, self.classes, codes, weights)
+        return InMemoryDataset(self.rows.take(rows), self.name, self.classes, codes, weights, self.label_sets)
 
     def as_input(self) -> Any:
         return self.rows.matrix()
 
-    def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "InMemoryDataset":
-        classes, codes = validation.as_labels(y, len(self), estimator=estimator, name=self._argument_name("y"))
-        return InMemoryDataset(self.rows, self.name, classes, codes, self.sample_weights(sample_weight))
+    def labelled(
+        self, y: Any, sample_weight: Any = None, *, estimator: str, several: bool = False
+    ) -> "InMemoryDataset":
+        name, sets = self._argument_name("y"), None
+        if several and validation.is_indicator(y):
+            sets, codes = validation.as_label_sets(y, len(self), name=name)
+            classes: NDArray[Any] = sets.classes
+        else:
+            classes, codes = validation.as_labels(y, len(self), estimator=estimator, name=name)
+        return InMemoryDataset(self.rows, self.name, classes, codes, self.sample_weights(sample_weight), sets)
 
     def targeted(self, y: Any, sample_weight: Any = None, *, estimator: str, several: bool = False) -> TargetedRows:
         read = validation.as_target_columns if several else validation.as_targets
@@ -246,7 +261,8 @@ class InMemoryDataset(Dataset):
         return Groups(starts, right, NO_WEIGHTS if weights is None else weights)
 
     def astype(self, dtype: np.dtype[Any]) -> "InMemoryDataset":
-        return InMemoryDataset(self.rows.astype(dtype), self.name, self.classes, self._codes, self._weights)
+        rows, sets = self.rows.astype(dtype), self.label_sets
+        return InMemoryDataset(rows, self.name, self.classes, self._codes, self._weights, sets)
 
 
 class CSRDataset(InMemoryDataset):
@@ -316,7 +332,14 @@ class CorpusDataset(Dataset):
     def as_input(self) -> Corpus:
         return self.corpus
 
-    def labelled(self, y: Any, sample_weight: Any = None, *, estimator: str) -> "CorpusDataset":  # noqa: ARG002
+    def labelled(
+        self,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        estimator: str,  # noqa: ARG002
+        several: bool = False,  # noqa: ARG002 - a row of a corpus has one label
+    ) -> "CorpusDataset":
         self._reject_with_corpus(**{self._argument_name("y"): y, "sample_weight": sample_weight})
         self._check_labels()
         return self
@@ -423,6 +446,8 @@ class DatasetView:
     def take(self, rows: RowNumbers) -> "DatasetView":
         """Some rows of the dataset, under the same labels."""
         taken = self.dataset.take(rows)
+        if self.dataset.label_sets is not None:
+            return DatasetView(taken, self.classes, columns=self.columns)
         own = label_positions(self.dataset.classes, taken.classes)  # a corpus of some rows knows only labels they have
         places = np.append(own, np.int32(-1)) if self.places is None else np.append(self.places[own], np.int32(-1))
         factors = None if self.factors is None else self.factors[own]
@@ -476,15 +501,19 @@ def read_dataset(X: Any, y: Any, sample_weight: Any = None, *, estimator: str, *
 def read_validation(
     X: Any, y: Any, classes: NDArray[Any], learnt: Dataset, *, estimator: str, **constraints: Any
 ) -> DatasetView:
-    """Validation data under the labels that are learnt; another label has the code −1."""
+    """Validation data under the labels that are learnt; another label has the code −1, a set of labels its place."""
     if X is None:
         raise ValueError("X_val and y_val must be given together")
     rows = read_rows(X, constraints, "X_val")
     if y is None and rows.rows is not None:
         raise ValueError("X_val and y_val must be given together")
-    data = rows.labelled(y, estimator=estimator)
+    data = rows.labelled(y, estimator=estimator, several=learnt.label_sets is not None)
     if data.n_features != learnt.n_features:
         raise ValueError(f"X_val has {data.n_features} features, X has {learnt.n_features}")
+    if learnt.label_sets is not None:
+        if data.label_sets is None or len(data.classes) != len(classes):
+            raise ValueError(f"y_val must be an indicator of {len(classes)} labels, as y is")
+        return DatasetView(data, classes)
     check_kind(classes, data.classes)
     return DatasetView(data, classes, np.append(label_positions(classes, data.classes), np.int32(-1)))
 
@@ -500,7 +529,15 @@ def read_targets(X: Any, y: Any, learnt: Dataset, *, estimator: str, **constrain
 
 
 def training_view(dataset: Dataset, class_weight: Any = None) -> DatasetView:
-    """The rows of a weight above zero, sample weight × class weight, under the labels that they have: two or more."""
+    """The rows of a weight above zero, sample weight × class weight, under the labels that they have: two or more.
+
+    Where a row may have several labels, class weights are not those of rows.
+    """
+    if dataset.label_sets is not None:
+        weighs = dataset.has_weight()
+        if not weighs.any():
+            raise ValueError("the weight of every row is zero (sample_weight): nothing to learn")
+        return DatasetView(dataset, dataset.classes, kept=None if weighs.all() else weighs)
     factors = validation.class_factors(class_weight, dataset.classes, dataset.codes(), True, dataset.weights())
     view, codes, kept = DatasetView(dataset, dataset.classes, factors=factors), dataset.codes(), None
     if factors is not None or dataset.weighted:

@@ -20,7 +20,7 @@ class Explanation:
 
     score_k = b_k + Σ_j x_j θ_jk. What sets the label apart from the next is the difference of their columns, and that
     is what is shown: the differences add up to the label's margin. Two labels have half the model's score each, with
-    opposite signs, and the margin is the score.
+    opposite signs, and the margin is the score. So it is where a document may have several labels.
     """
 
     label: Any
@@ -41,8 +41,12 @@ class Explanation:
         values: NDArray[np.float64],
         contributions: NDArray[np.float64],
         label: Any = None,
+        independent: bool = False,
     ) -> "Explanation":
-        """Why a label, or the best of all, rather than the best of the others; features in any order."""
+        """Why a label, or the best of all, rather than the best of the others; features in any order.
+
+        Labels that are `independent`, of which a document may have several, compete with no other.
+        """
         scores = intercept + contributions.sum(axis=0)
         if (scores == -np.inf).all():  # no label can produce the document, and the prior decides
             scores, contributions = intercept, np.zeros_like(contributions)
@@ -52,7 +56,8 @@ class Explanation:
             place = list(classes).index(label)
         else:
             raise ValueError(f"the model has no label {label!r}; it has {', '.join(map(str, classes[:20]))}")
-        others = [other for other in np.argsort(-scores, kind="stable").tolist() if other != place]
+        rivals = [] if independent else np.argsort(-scores, kind="stable").tolist()
+        others = [other for other in rivals if other != place]
         own = contributions[:, place]
         own = _less(own, contributions[:, others[0]]) if others else own
         order = np.argsort(-own, kind="stable")
@@ -156,7 +161,10 @@ class Explainer:
     def explain(self, document: Any, label: Any = None) -> Explanation:
         weights, indices, values = self._weights, *self._row(document)
         contributions = weights.of_features(indices) * values[:, np.newaxis]
-        return Explanation.of(weights.classes, weights.intercept, self._names.of(indices), values, contributions, label)
+        names = self._names.of(indices)
+        return Explanation.of(
+            weights.classes, weights.intercept, names, values, contributions, label, weights.independent
+        )
 
     def _row(self, document: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Columns and values of what the classifier sees of a document."""

@@ -81,6 +81,7 @@ class WeightView:
         learner = learner_of(model)
         learner = learner._snapshot() if isinstance(learner, Estimator) else learner  # of one moment
         coef, self.logarithms = _held(learner)
+        self.independent = getattr(learner, "_container", None) is not None  # labels of which a row may have several
         self.clusters = coef is not None and not hasattr(learner, "classes_")
         if coef is None or (self.clusters and not _answers_by_column(learner)):
             name = type(learner).__name__
@@ -142,7 +143,9 @@ def _proved(coef: Any) -> Any:
 def _held(learner: Any) -> tuple[Any, bool]:
     """The weights, and whether they are logarithms of probabilities."""
     if hasattr(learner, "feature_log_prob_"):
-        return learner._estimates().weights.T if isinstance(learner, DiscreteNB) else learner.feature_log_prob_, True
+        if isinstance(learner, DiscreteNB):  # log odds of each label against the rest, where a row may have several
+            return learner._estimates().weights.T, learner._container is None
+        return learner.feature_log_prob_, True
     if hasattr(learner, "emissionprob_"):
         with np.errstate(divide="ignore"):
             return np.log(learner.emissionprob_), True

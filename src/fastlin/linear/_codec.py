@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fastlin import validation
-from fastlin.core._codec import COUNTS, report_from_state, report_to_state
-from fastlin.core.label_sets import n_weight_columns
+from fastlin.core._codec import COUNTS, container_from_state, container_to_state, report_from_state, report_to_state
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.class_moments import ClassMoments
 from fastlin.linear.online_weights import SparseWeights
@@ -55,6 +54,7 @@ def _online_to_state(model: Any, packing: Packing) -> State:
     rule, clock = state.rule.copy(), state.clock.copy()
     taken = report_to_state(model, packing) | {"coef": _packed(coef, packing), "intercept": model.intercept_}
     taken |= ({"classes": model.classes_} if hasattr(model, "classes_") else {}) | {"rule": rule, "clock": clock}
+    taken |= container_to_state(model)
     if not packing.serving:
         taken["random"] = model._generator
         taken["learning"] = state.export(copy=False) if served is None else served.learning
@@ -64,7 +64,8 @@ def _online_to_state(model: Any, packing: Packing) -> State:
 def _online_from_state(model: Any, state: State, context: LoadContext) -> None:
     """Weights to predict with, and labels."""
     model.classes_ = proved_labels(state.pop("classes"))
-    _online_weights_from_state(model, state, context, n_weight_columns(len(model.classes_)))
+    container_from_state(model, state, model.classes_)
+    _online_weights_from_state(model, state, context, model._n_columns(len(model.classes_)))
 
 
 def _regressor_from_state(model: Any, state: State, context: LoadContext) -> None:
@@ -110,13 +111,15 @@ def _record(array: Any, kind: Any) -> Any:
 def _maxent_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
     state = report_to_state(model, packing) | {"coef": _packed(model.coef_, packing)}
-    return state | {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
+    state |= {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
+    return state | container_to_state(model)
 
 
 def _maxent_from_state(model: Any, state: State, context: LoadContext) -> None:
     report_from_state(model, state)
     classes = proved_labels(state.pop("classes"))
-    coef = _weights(state, context, {n_weight_columns(len(classes)), len(classes)})
+    container_from_state(model, state, classes)
+    coef = _weights(state, context, {model._n_columns(len(classes)), len(classes)})
     intercept = _intercept(state, coef.shape[0])
     reject_unknown(state)
     model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, intercept, classes, coef.shape[1]
@@ -144,6 +147,7 @@ def _svm_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
     state = report_to_state(model, packing) | {"coef": _packed(model.coef_, packing)}
     state |= {"intercept": np.asarray(model.intercept_, np.float64), "classes": model.classes_}
+    state |= container_to_state(model)
     if not packing.serving and getattr(model, "_dual", None) is not None:
         state["dual"] = [_copied(held) for held in model._dual[1]]
     return state

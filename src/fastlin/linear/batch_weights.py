@@ -7,10 +7,10 @@ import scipy.sparse as sp
 
 from fastlin import validation
 from fastlin.core.estimator import learns
-from fastlin.core.sparse_estimator import SparseClassifier
+from fastlin.core.multilabel import MultilabelClassifier
 
 
-class BatchWeights(SparseClassifier):
+class BatchWeights(MultilabelClassifier):
     """A classifier whose `coef_` may be put into either form."""
 
     coef_: Any

@@ -13,14 +13,15 @@ from fastlin import validation
 from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.dataset import Dataset, DatasetView, training_view
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import check_set_weights, n_weight_columns
+from fastlin.core.label_sets import check_set_weights
+from fastlin.core.multilabel import CERTAIN_SCORE, LabelColumns, independent_probabilities, side_factors
 from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, sparse_scorer
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.linear.batch_weights import BatchWeights
 from fastlin.linear.maxent import COUNTS, PENALTIES, MaxentClassifier, spread_out
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import MultinomialLikelihood
+from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, OneVsRestLikelihood
 from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
 from fastlin.optim.warm_starts import start_in_span
@@ -31,6 +32,7 @@ from fastlin.validation import CSRRows
 from fastlin.validation.parameter_kinds import CLASS_WEIGHT, NUMBERS, TRUTH, Integer, Kind, OneOf, ParameterTable, Real
 
 WEIGHTS = ("dense", "observed")
+OF_ONE_LABEL = ("gis", "iis", "sgd", "adagrad")  # solvers of rows that have one label each
 
 
 class LogisticRegression(BatchWeights, MaxentClassifier):
@@ -100,6 +102,8 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         b.
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     objective_ : float
         What was minimised, at the end.
     certificate_ : dict
@@ -182,6 +186,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         self.dtype = dtype
         self.callback = callback
 
+    _takes_indicators: ClassVar[bool] = True
     coef_: Any
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
@@ -207,8 +212,9 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         X : matrix of shape (n_samples, n_features), or Corpus
             Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies. A corpus is read
             segment by segment, as often as the solver needs it.
-        y : array of shape (n_samples,)
-            Labels: strings or integers, at least two kinds; None with a corpus, which has them.
+        y : array of shape (n_samples,), or indicator of shape (n_samples, n_labels)
+            Labels: strings or integers, at least two kinds; or, sparse or dense, which labels each row has. None with a
+            corpus, which has labels.
         sample_weight : array of shape (n_samples,), optional
             w; rows of weight 0 are left out. None with a corpus.
         X_val, y_val : optional
@@ -231,6 +237,8 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         counts = solver in COUNTS
         data = model._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
         sample = training_view(data, self.class_weight)
+        if data.label_sets is not None:
+            self._refuse_with_indicator(solver)
         evaluate = None
         if X_val is not None or y_val is not None:
             held = model._read_validation(X_val, y_val, sample.classes, data, dtype=model._type(data))
@@ -251,7 +259,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
     ) -> None:
         """Find the optimum for rows that are proved and laid out, from where models fitted `before` were, if any."""
         solver, n_features = self._check_parameters(), sample.n_features
-        layout = self._layout(parts, n_features, len(sample.classes))
+        layout, spread = self._layout(parts, n_features, len(sample.classes)), _label_columns(sample)
         dtype = self._type(sample.dataset)
         kept = self.prior_mean is not None and self.weights == "dense"
         rest = self._means(n_features, layout.width) if kept else None  # the weights of columns that no row has
@@ -268,6 +276,8 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
                 self.coef_ = spread_out(parts.features, n_features, weights, rest, dtype).T
                 self.intercept_ = np.zeros(layout.width)
                 self.intercept_[: problem.size - n] = found[n:]
+                if spread is not None:
+                    self.intercept_ = np.where(spread.scores == 0, self.intercept_, spread.scores)
 
             report = self._reporter(lambda: install(theta.copy()), evaluate)
             self._optimise(problem, theta, solver, report, checkpoint)
@@ -279,23 +289,44 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
         scores = self._scores(self._checked_rows(X))
-        if len(self.classes_) > 2:
+        if len(self.classes_) > 2 or self._container is not None:
             return scores
         return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
 
     @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(label | row), columns as `classes_`."""
-        scores = self._scores(self._checked_rows(X))
-        return probabilities(scores, len(self.classes_), logarithmic=False)
+        return self._probabilities(X, logarithmic=False)
 
     @reads
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(label | row), columns as `classes_`."""
-        scores = self._scores(self._checked_rows(X))
-        return probabilities(scores, len(self.classes_), logarithmic=True)
+        return self._probabilities(X, logarithmic=True)
 
     # Parts
+
+    def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
+        scores = self._scores(self._checked_rows(X))
+        if self._container is not None:
+            return independent_probabilities(scores, logarithmic)
+        return probabilities(scores, len(self.classes_), logarithmic)
+
+    def _may_be_multilabel(self) -> bool:
+        return self.weights != "observed" and self.penalty != "group" and self.solver not in OF_ONE_LABEL
+
+    def _refuse_with_indicator(self, solver: str) -> None:
+        """Refuse what is of labels of which each row has one."""
+        asked = {"weights": self.weights, "penalty": self.penalty, "solver": self.solver}
+        for name, refused in (("weights", self.weights == "observed"), ("penalty", self.penalty == "group")):
+            if refused:
+                raise ValueError(
+                    f"{name}={asked[name]!r} is of labels of which each row has one, and y is an indicator"
+                )
+        if solver in OF_ONE_LABEL:
+            raise ValueError(
+                f"solver={self.solver!r} is of labels of which each row has one, and y is an indicator: use 'auto', "
+                "'newton', 'lbfgs', 'cg' or 'gd'"
+            )
 
     def _record(self, problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor) -> None:
         _centre(problem, theta)  # before: the prior says less of the weights that are handed out
@@ -310,15 +341,36 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
     def _parts_of(self, sample: DatasetView) -> Partitions:
         """The rows laid out, with labels of as many columns as there will be weights for."""
         n_labels = len(sample.classes)
-        width = n_labels if self.weights == "observed" else n_weight_columns(n_labels)
+        width = n_labels if self.weights == "observed" else self._n_columns(n_labels)
+        tables = self._label_tables(sample)
 
-        def blocks() -> Iterator[tuple[CSRRows, MultinomialLikelihood]]:
-            return ((rows, MultinomialLikelihood(codes, weights, width)) for rows, codes, weights in sample.blocks())
+        def blocks() -> Iterator[tuple[CSRRows, Likelihood]]:
+            for rows, codes, weights in sample.blocks():
+                if tables is None:
+                    yield rows, MultinomialLikelihood(codes, weights, width)
+                else:
+                    yield rows, OneVsRestLikelihood(codes, weights, *tables, width)
 
         if sample.dataset.n_segments > 1:
             return Partitions.from_segments(blocks, sample.n_features, sample.dataset.scratch())
         ((rows, labels),) = blocks()
         return Partitions.single(Design.of(rows), labels)
+
+    def _label_tables(self, sample: DatasetView) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
+        """Where a row may have several labels: which are in each set, and the factors of both sides of each label.
+
+        These are 0 of a label that all rows have, or none: there is nothing to learn, and no weight leaves its prior.
+        """
+        data, spread = sample.dataset, _label_columns(sample)
+        if data.label_sets is None or spread is None:
+            return None
+        factors = side_factors(self.class_weight, data.label_sets, data.codes(), data.weights())
+        if factors is None:
+            varies = spread.scores == 0
+            factors = np.empty((0, 0)) if varies.all() else np.stack([varies, varies]).astype(np.float64)
+        else:
+            factors[:, spread.scores != 0] = 0.0
+        return data.label_sets.members(), factors
 
     def _layout(self, parts: Partitions, n_features: int, n_labels: int) -> WeightLayout:
         cutoff = validation.as_cutoff(self.cutoff, n_features)
@@ -326,7 +378,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
             return ObservedWeights.observed(parts, n_labels, cutoff[parts.features])
         if (cutoff > 1).any():
             raise ValueError("cutoff leaves out weights of pairs seen seldom: it needs weights='observed'")
-        return DenseWeights(parts.n_features, n_weight_columns(n_labels))
+        return DenseWeights(parts.n_features, self._n_columns(n_labels))
 
     def _check_parameters(self) -> str:
         solver = super()._check_parameters()
@@ -371,6 +423,8 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
         coef = validation.as_finite(coef, "coef_", 2)
         intercept = validation.as_vector(self.intercept_, "intercept_")
+        if self._container is not None:  # of a label that all rows had, or none, there is no weight to go on from
+            intercept = np.where(np.abs(intercept) >= CERTAIN_SCORE, 0.0, intercept)
         both = _as_wide(np.vstack([coef.T[problem.partitions.features], intercept]), problem.width)
         theta[:n] = problem.layout.from_matrix(both[:-1])
         theta[n:] = both[-1, : problem.size - n]
@@ -379,7 +433,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         check_set_weights(
-            self, {n_weight_columns(len(self.classes_)), len(self.classes_)} if len(self.classes_) > 1 else set()
+            self, {self._n_columns(len(self.classes_)), len(self.classes_)} if len(self.classes_) > 1 else set()
         )
         self._check_sparse_weights()
 
@@ -389,9 +443,15 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
     def _scorer(self) -> Scorer:
         if sp.issparse(self.coef_):
             return sparse_scorer(self.coef_, self.intercept_)
-        width = max(len(self.intercept_), n_weight_columns(len(self.classes_)))
+        width = max(len(self.intercept_), self._n_columns(len(self.classes_)))
         weights = self._dense_weights(self.n_features_in_, width, validation.as_real(self.coef_))
         return dense_scorer(weights, np.ascontiguousarray(self.intercept_, np.float64), self.n_jobs)
+
+
+def _label_columns(sample: DatasetView) -> LabelColumns | None:
+    """Where a row may have several labels, those that some rows have and others do not."""
+    data = sample.dataset
+    return None if data.label_sets is None else LabelColumns.varying_of(data.label_sets, data.codes(), data.weights())
 
 
 def _as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
@@ -404,7 +464,7 @@ def _as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 def _centre(problem: LogLinearProblem, theta: NDArray[np.float64]) -> None:
     """Take out the shifts that all labels share, which move no probability and which the prior would have at zero."""
     n, K = problem.n_weights, problem.width
-    if K == 1:
+    if K == 1 or problem.partitions.has_label_sets:
         return
     theta[n:] -= theta[n:].mean() if problem.size > n else 0.0
     if isinstance(problem.layout, DenseWeights) and problem.prior.l1 == 0 and not len(problem.prior.mean):

@@ -119,6 +119,7 @@ class LogisticRegressionCV(LogisticRegression):
     ((3, 1, 4), (3, 1, 4, 1, 9), True)
     """
 
+    _takes_indicators: ClassVar[bool] = False
     _parameters: ClassVar[ParameterTable] = SEARCHED | {
         **{name: kind for name, kind in LogisticRegression._parameters.items() if name not in CHOSEN},
         "penalty": OneOf(*(each for each in PENALTIES if each is not None), "group"), "refit": OneOf(True, False),

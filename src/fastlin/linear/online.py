@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from fastlin import storage, validation
 from fastlin.core.dataset import Dataset, DatasetView, InMemoryDataset
 from fastlin.core.estimator import learns, reads
-from fastlin.core.label_sets import column_mapping, label_positions, n_weight_columns, union_of_labels
-from fastlin.core.sparse_estimator import SparseClassifier
+from fastlin.core.label_sets import column_mapping, label_positions, union_of_labels
+from fastlin.core.multilabel import MultilabelClassifier, side_factors
 from fastlin.core.stratified_split import stratified_split
 from fastlin.linear.online_config import check_rate
 from fastlin.linear.online_learner import Members, OnlineFit, OnlineLearner
@@ -23,7 +23,7 @@ from fastlin.validation.parameter_kinds import CLASS_WEIGHT, OneOf, ParameterTab
 MULTI_CLASS = OneOf("multinomial", "ovr")
 
 
-class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
+class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
     """A linear classifier that learns row by row. A subclass says which loss and which step, in `_rule`."""
 
     _parameters: ClassVar[ParameterTable] = OnlineLearner._parameters | {"class_weight": CLASS_WEIGHT}
@@ -33,6 +33,11 @@ class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
 
     def _check_labels(self, n_labels: int) -> None:
         """Refuse a number of labels that the loss is not of."""
+
+    @property
+    def _one_vs_rest(self) -> bool:
+        """Whether each label against the rest is a model of its own."""
+        return self._container is not None or getattr(self, "multi_class", None) == "ovr"
 
     @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -64,8 +69,9 @@ class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
         X : matrix of shape (n_samples, n_features), or Corpus
             Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies. The rows of a corpus
             are visited a segment at a time, segments in random order and rows of each in random order.
-        y : array of shape (n_samples,)
-            Labels: strings or integers; None with a Corpus, which has its own.
+        y : array of shape (n_samples,), or indicator of shape (n_samples, n_labels)
+            Labels: strings or integers; None with a Corpus, which has its own. Of learners with `multi_class` it may
+            say, sparse or dense, which labels each row has.
         coef_init, intercept_init : arrays in the shapes of `coef_` and `intercept_`, optional
             Where to start.
         sample_weight : array of shape (n_samples,), optional
@@ -91,15 +97,18 @@ class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         weights, dtype = self._weights(data, strict=True), self._dtype(data)
-        options = self._options(dtype, data.dense)
-        self._check_labels(len(classes))
+        factors = side_factors(self.class_weight, data.label_sets, data.codes(), data.weights())
+        options = model._options(dtype, data.dense)
+        model._check_labels(len(classes))
         given = {"weights": weights, "coef": coef_init, "intercept": intercept_init, "X_val": X_val, "y_val": y_val}
         given["segments"] = data.rows is None
-        source = data if data.rows is None else InMemoryDataset(data.rows, classes=classes, codes=data.codes())
+        source = data
+        if data.rows is not None:
+            source = InMemoryDataset(data.rows, classes=classes, codes=data.codes(), label_sets=data.label_sets)
         own = np.arange(len(classes), dtype=np.int32)
 
         def make_rows(members: Members, generator: np.random.Generator, training: TrainingState) -> RowSource:
-            rows = options.source(data, weights, members, own, generator, training)
+            rows = options.source(data, weights, members, own, generator, training, factors)
             if not rows.n_weighted():
                 raise ValueError(
                     "the weight of every row is zero (sample_weight × class_weight): nothing to learn from"
@@ -111,7 +120,8 @@ class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
             return members, None if held is None else lambda: model._accuracy(held)
 
         def check_warm_start() -> None:
-            if not np.array_equal(self.classes_, classes) or self.n_features_in_ != data.n_features:
+            same = (self._container is None) == (model._container is None) and np.array_equal(self.classes_, classes)
+            if not same or self.n_features_in_ != data.n_features:
                 raise ValueError("warm_start goes on with the same labels and features; these differ: use partial_fit")
 
         def install(state: OnlineState, generator: np.random.Generator) -> None:
@@ -121,7 +131,7 @@ class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
             data,
             source,
             given,
-            n_weight_columns(len(classes)),
+            model._n_columns(len(classes)),
             dtype,
             options,
             hold_out,
@@ -161,19 +171,23 @@ class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
             validation.one_of("class_weight", self.class_weight, ["balanced"])
             raise ValueError("class_weight='balanced' needs all labels at once: use fit, or a dict of weights")
         weights = self._weights(data, strict=False)
+        factors = side_factors(self.class_weight, data.label_sets, data.codes(), data.weights())
         known = seen if first else union_of_labels(self.classes_, seen)
         if classes is not None:
             known = union_of_labels(known, validation.as_classes(classes))
+        if data.label_sets is not None and len(known) != len(seen):
+            raise ValueError(f"classes must be the columns of y, 0 to {len(seen) - 1}")
         dtype = self._dtype(data) if dtype is None else dtype
-        options = self._options(dtype, data.dense)
-        self._check_labels(len(known))
+        options = model._options(dtype, data.dense)
+        model._check_labels(len(known))
         generator = validation.as_generator(self.random_state) if first else self._generator
-        training = TrainingState((data.n_features, n_weight_columns(len(known))), options.rule, data.bounds)
-        rows = options.source(data, weights, None, label_positions(known, seen), generator, training)
+        width = model._n_columns(len(known))
+        training = TrainingState((data.n_features, width), options.rule, data.bounds)
+        rows = options.source(data, weights, None, label_positions(known, seen), generator, training, factors)
         check_rate(options.rule, 0 if first else int(self._state.clock["t"][0]), rows.n_weighted())
 
         if first:
-            state = OnlineState(options.rule, data.n_features, n_weight_columns(len(known)), dtype)
+            state = OnlineState(options.rule, data.n_features, width, dtype)
             model._install(state, generator).classes_ = known
 
         def learn(state: OnlineState, turn: Turn) -> list[dict[str, Any]]:
@@ -205,6 +219,8 @@ class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
     def _weights(self, data: Dataset, strict: bool) -> NDArray[np.float64]:
         """One weight a row or, for a corpus, which has those itself, a label; an empty array for all ones."""
         own = data.weights()
+        if data.label_sets is not None:
+            return own
         factors = validation.class_factors(self.class_weight, data.classes, data.codes(), strict, own)
         if data.rows is None:
             return np.empty(0) if factors is None else factors
@@ -220,21 +236,23 @@ class OnlineClassifier(OnlineLearner, SparseClassifier, ABC):
             return None, self._read_validation(X_val, y_val, data.classes, data, dtype=dtype)
         if not self.early_stopping:
             return None, None
-        members, chosen = stratified_split(data.codes(), float(self.validation_fraction), generator)
+        strata = data.codes() if data.label_sets is None else np.zeros(len(data), np.int32)
+        members, chosen = stratified_split(strata, float(self.validation_fraction), generator)
         return members, DatasetView(data, data.classes).take(chosen)
 
     def _check_learnt(self) -> None:
         self._check_fitted()
         (width, _), classes = self._weight_shape(), self.classes_
-        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or n_weight_columns(len(classes)) != width:
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or self._n_columns(len(classes)) != width:
             raise ValueError(f"classes_ must be an array of the labels that {width} column(s) of weights belong to")
         super()._check_learnt()
 
     def _export_labels(self) -> dict[str, NDArray[Any]]:
-        return storage.export_labels(self.classes_)
+        return storage.export_labels(self.classes_) | self._export_container()
 
     def _restore_labels(self, arrays: dict[str, NDArray[Any]]) -> None:
         classes, (width, _) = storage.restore_labels(arrays), self._weight_shape()
-        if width != n_weight_columns(len(classes)):
+        self._restore_container(arrays)
+        if width != self._n_columns(len(classes)):
             raise ValueError(f"state has {width} columns, which does not fit {len(classes)} labels")
         self.classes_ = classes

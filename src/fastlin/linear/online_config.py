@@ -10,7 +10,7 @@ from fastlin import validation
 from fastlin.core.dataset import Dataset, TargetedRows
 from fastlin.engine.online import online
 from fastlin.optim.corpus_stream import CorpusStream
-from fastlin.optim.epochs import RowSource, Stopping, TrainingRows
+from fastlin.optim.epochs import LabelTable, RowSource, Stopping, TrainingRows
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
 from fastlin.optim.update_rules import ADAGRAD, FTRL, PEGASOS, make_rule
@@ -36,16 +36,21 @@ class OnlineOptions:
         places: NDArray[np.int32],
         generator: np.random.Generator,
         training: TrainingState,
+        factors: NDArray[np.float64] | None = None,
     ) -> RowSource:
         """The data of epochs: `places` are the labels' in the model, `weights` one a row, or of a corpus one a label.
 
-        Without `members`, all rows are learnt from.
+        Without `members`, all rows are learnt from. `factors` are those of rows without a label and with it, where a
+        row may have several.
         """
         if data.rows is None:
             size = int(self.rule["batch_size"][0])
             return CorpusStream(data, places, weights, members, self.sampling, generator, self.dtype, size, training)
         members = np.arange(len(data)) if members is None else members
-        return TrainingRows(data.rows, places[data.codes()], weights, members, self.sampling, generator)
+        if data.label_sets is None:
+            return TrainingRows(data.rows, places[data.codes()], weights, members, self.sampling, generator)
+        table = LabelTable(data.label_sets.members(), *(() if factors is None else (factors,)))
+        return TrainingRows(data.rows, data.codes(), weights, members, self.sampling, generator, table=table)
 
     def targeted_source(
         self, data: TargetedRows, members: NDArray[np.int64] | None, generator: np.random.Generator

@@ -74,6 +74,8 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         b.
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     n_iter_ : int
         Epochs run.
     history_ : list of dict
@@ -99,6 +101,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
     [0, 1, 2, 2]
     """
 
+    _takes_indicators: ClassVar[bool] = True
     _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | DECAY | {
         "C": Real(above=0), "loss": OneOf(*STEPS), "multi_class": MULTI_CLASS,
     }  # fmt: skip
@@ -153,5 +156,5 @@ class PassiveAggressiveClassifier(OnlineClassifier):
             "loss": CODES["hinge"],
             "step": STEPS[self.loss],
             "C": float(self.C),
-            "one_vs_rest": self.multi_class == "ovr",
+            "one_vs_rest": self._one_vs_rest,
         }

@@ -76,6 +76,8 @@ class Perceptron(OnlineClassifier):
         b.
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     n_iter_ : int
         Epochs run.
     history_ : list of dict
@@ -104,6 +106,7 @@ class Perceptron(OnlineClassifier):
     ['a', 'b', 'c', 'd']
     """
 
+    _takes_indicators: ClassVar[bool] = True
     _parameters: ClassVar[ParameterTable] = (
         OnlineClassifier._parameters | DECAY | PENALTY | {"multi_class": MULTI_CLASS}
     )
@@ -163,6 +166,6 @@ class Perceptron(OnlineClassifier):
             "step": GRADIENT,
             "schedule": SCHEDULES["constant"],
             "eta0": float(self.eta0),
-            "one_vs_rest": self.multi_class == "ovr",
+            "one_vs_rest": self._one_vs_rest,
             **penalties(self.penalty, self.alpha, self.l1_ratio),
         }

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from fastlin.core.multilabel import independent_probabilities
 from fastlin.core.sparse_estimator import probabilities
 from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
 from fastlin.linear.online_learner import DECAY
@@ -152,6 +153,8 @@ class SGDClassifier(OnlineClassifier):
         b.
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     n_iter_ : int
         Epochs run.
     history_ : list of dict
@@ -180,6 +183,7 @@ class SGDClassifier(OnlineClassifier):
     (4, 3)
     """
 
+    _takes_indicators: ClassVar[bool] = True
     _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | DECAY | STEPWISE | {
         "loss": OneOf(*LOSSES), "multi_class": MULTI_CLASS, "project": TRUTH,
     }  # fmt: skip
@@ -251,17 +255,20 @@ class SGDClassifier(OnlineClassifier):
         fields = step_fields(self, "hinge")
         if self.project and self.learning_rate != "pegasos":
             raise ValueError("project=True belongs to learning_rate='pegasos'")
-        if self.project and self.multi_class == "ovr":
-            raise ValueError("project=True bounds the weights of all labels together; use multi_class='multinomial'")
+        if self.project and self._one_vs_rest:
+            raise ValueError(
+                "project=True bounds the weights of all labels together; use multi_class='multinomial', and labels of "
+                "which each row has one"
+            )
         if self.project and fields["l1"] > 0:
             raise ValueError("project=True together with an L1 penalty has no exact lazy form; use penalty='l2'")
-        return {**fields, "project": bool(self.project), "one_vs_rest": self.multi_class == "ovr"}
+        return {**fields, "project": bool(self.project), "one_vs_rest": self._one_vs_rest}
 
     def _sampling(self) -> str:
         return super()._sampling() if self.sampling is None else self.sampling
 
     def _check_labels(self, n_labels: int) -> None:
-        if n_labels > 2 and self.loss in OF_RESIDUALS and self.multi_class != "ovr":
+        if n_labels > 2 and self.loss in OF_RESIDUALS and not self._one_vs_rest:
             raise ValueError(
                 f"loss={self.loss!r} is of the targets ±1, which {n_labels} labels have with multi_class='ovr' only"
             )
@@ -281,21 +288,25 @@ class SGDClassifier(OnlineClassifier):
 
     def _probabilities(self, X: Any, *, logarithmic: bool) -> NDArray[np.float64]:
         scores = self._scores(self._checked_rows(X))
+        if self._container is not None and self.loss == "log_loss":
+            return independent_probabilities(scores, logarithmic)
         if self.loss == "modified_huber" and len(self.classes_) > 1:
             shares = self._huber_probabilities(scores)
             with np.errstate(divide="ignore"):
                 return np.log(shares) if logarithmic else shares
-        if self.multi_class == "ovr" and scores.shape[1] > 1:  # each label's own probability, made to sum to one
+        if self._one_vs_rest and scores.shape[1] > 1:  # each label's own probability, made to sum to one
             scores = -np.logaddexp(0, -scores)
         return probabilities(scores, len(self.classes_), logarithmic)
 
     def _huber_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        if scores.shape[1] > 1 and self.multi_class != "ovr":
+        if scores.shape[1] > 1 and not self._one_vs_rest:
             raise ValueError(
                 f"of {scores.shape[1]} labels loss='modified_huber' has probabilities with multi_class='ovr' only: "
                 "they are of each label against the rest"
             )
         shares = (np.clip(scores, -1, 1) + 1) / 2
+        if self._container is not None:
+            return shares
         if scores.shape[1] == 1:
             return np.hstack([1 - shares, shares])
         shares[~shares.any(axis=1)] = 1

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
+from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
-from fastlin.core.label_sets import check_set_weights, n_weight_columns
+from fastlin.core.label_sets import check_set_weights
+from fastlin.core.multilabel import CERTAIN_SCORE, LabelColumns, side_factors
 from fastlin.core.sparse_estimator import Scorer, checkpoint_of, dense_scorer, sparse_scorer
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.batch_weights import BatchWeights
@@ -101,6 +103,8 @@ class LinearSVC(BatchWeights):
         b.
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     n_iter_ : int
         Epochs run, and steps of Newton's method.
     history_ : list of dict
@@ -136,6 +140,7 @@ class LinearSVC(BatchWeights):
         "max_iter": Integer(at_least=1), "warm_start": TRUTH,
     }  # fmt: skip
 
+    _takes_indicators: ClassVar[bool] = True
     coef_: Any
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
@@ -194,8 +199,8 @@ class LinearSVC(BatchWeights):
         X : matrix of shape (n_samples, n_features), or Corpus
             Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies. A corpus is visited a
             segment at a time, in random orders of segments and of rows within them, and brings labels and weights.
-        y : array of shape (n_samples,)
-            Labels: strings or integers. None with a Corpus.
+        y : array of shape (n_samples,), or indicator of shape (n_samples, n_labels)
+            Labels: strings or integers; or, sparse or dense, which labels each row has. None with a Corpus.
         sample_weight : array of shape (n_samples,), optional
             w: multiplies the loss of each row; rows of weight 0 are left out. None with a Corpus.
         checkpoint : path, optional
@@ -216,26 +221,19 @@ class LinearSVC(BatchWeights):
         classes = data.classes
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        n_columns, joint = n_weight_columns(len(classes)), options.joint
-        costs = SvmObjective(
-            options.C,
-            validation.class_factors(self.class_weight, classes, data.codes(), True, data.weights()),
-            n_columns,
-            options.squared,
-            joint and n_columns > 1,
-            options.scaling,
-            share=0.5 if joint and n_columns == 1 else 1.0,  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
-        )
         file = checkpoint_of(self, data, checkpoint, checkpoint_interval, resume, {})
-        problem = SvmProblem(data, costs, data.scratch())
+        spread = None
+        if data.label_sets is not None:
+            spread = LabelColumns.varying_of(data.label_sets, data.codes(), data.weights())
+        problem = SvmProblem(data, model._objective(data, options, spread), data.scratch())
         parts = label_blocks(problem, generator)
         model.classes_ = classes
-        kept = self._kept(problem, classes)
+        kept = self._kept(problem, model, spread)
         with parallel.WorkerPool(self.n_jobs if len(parts) > 1 else 1) as workers:
-            monitor = FitMonitor(options.max_iter, make_callback(model, lambda: model._install(parts)), file)
+            monitor = FitMonitor(options.max_iter, make_callback(model, lambda: model._install(parts, spread)), file)
             svm_dispatch.train(parts, options.dual, options.tol, generator, workers, monitor, kept)
         model.history_, model.n_iter_, model.converged_ = monitor.history, monitor.iterations, monitor.converged
-        model._finish(parts)
+        model._finish(parts, spread)
         self._take_fitted(model)
         if not monitor.converged:
             self._warn()
@@ -267,28 +265,71 @@ class LinearSVC(BatchWeights):
             max_iter=int(self.max_iter),
         )
 
+    def _may_be_multilabel(self) -> bool:
+        return self.multi_class == "ovr"
+
+    def _objective(self, data: Dataset, options: SvmOptions, spread: LabelColumns | None) -> SvmObjective:
+        """What is to be minimised."""
+        n_columns, joint, codes, weights = (
+            self._n_columns(len(data.classes)),
+            options.joint,
+            data.codes(),
+            data.weights(),
+        )
+        if data.label_sets is not None and spread is not None:
+            if joint:
+                raise ValueError(
+                    "multi_class='crammer_singer' is of labels of which each row has one; y is an indicator: use 'ovr'"
+                )
+            factors = side_factors(self.class_weight, data.label_sets, codes, weights)
+            members, n_columns = data.label_sets.members()[:, spread.varying], len(spread.varying)
+            tables = (members,) if factors is None else (members, factors[:, spread.varying])
+            return SvmObjective(options.C, None, n_columns, options.squared, False, options.scaling, 1.0, *tables)
+        return SvmObjective(
+            options.C,
+            validation.class_factors(self.class_weight, data.classes, codes, True, weights),
+            n_columns,
+            options.squared,
+            joint and n_columns > 1,
+            options.scaling,
+            share=0.5 if joint and n_columns == 1 else 1.0,  # θ₁ = −θ₀ = w/2, so that ½‖θ‖² = ¼‖w‖²
+        )
+
     def _warn(self) -> None:
         warn_of_gap(self)
 
-    def _kept(self, problem: SvmProblem, classes: NDArray[Any]) -> tuple[list[ScratchArray], Any] | None:
-        """The dual variables and intercepts of the last fit, if these rows and labels can begin from them."""
-        kept = kept_duals(self, problem)
-        return kept if kept is not None and np.array_equal(self.classes_, classes) else None
+    def _kept(
+        self, problem: SvmProblem, model: Self, spread: LabelColumns | None
+    ) -> tuple[list[ScratchArray], Any] | None:
+        """The dual variables and intercepts of the last fit, if the rows and labels of a model can begin from them."""
+        found = kept_duals(self, problem)
+        same = (self._container is None) == (model._container is None)
+        if found is None or not same or not np.array_equal(self.classes_, model.classes_):
+            return None
+        kept, intercept = found
+        if spread is None:
+            return kept, intercept
+        with kept[0].map() as signed:
+            intercept = np.where(np.abs(intercept) >= CERTAIN_SCORE, 0.0, intercept)
+            return [ScratchArray(np.ascontiguousarray(signed[:, spread.varying]))], intercept[spread.varying]
 
-    def _install(self, parts: list[LabelBlock]) -> Self:
+    def _install(self, parts: list[LabelBlock], spread: LabelColumns | None) -> Self:
         """Weights and intercepts as they are now."""
         weights = [part.weights for part in parts]
-        self.coef_ = (weights[0] if len(weights) == 1 else np.concatenate(weights, axis=1)).T
-        self.intercept_ = np.concatenate([part.problem.objective.scaling * part.bias for part in parts])
+        coef = weights[0] if len(weights) == 1 else np.concatenate(weights, axis=1)
+        intercept = np.concatenate([part.problem.objective.scaling * part.bias for part in parts])
+        if spread is not None:
+            coef, intercept = spread.weights(coef), spread.intercepts(intercept)
+        self.coef_, self.intercept_ = coef.T, intercept
         return self
 
-    def _finish(self, parts: list[LabelBlock]) -> None:
-        self._install(parts)
-        certify(self, parts)
+    def _finish(self, parts: list[LabelBlock], spread: LabelColumns | None) -> None:
+        self._install(parts, spread)
+        certify(self, parts, spread)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        check_set_weights(self, {n_weight_columns(len(self.classes_))} if len(self.classes_) > 1 else set())
+        check_set_weights(self, {self._n_columns(len(self.classes_))} if len(self.classes_) > 1 else set())
         self._check_sparse_weights()
 
     def _row_constraints(self) -> dict[str, Any]:
@@ -298,5 +339,5 @@ class LinearSVC(BatchWeights):
         if sp.issparse(self.coef_):
             return sparse_scorer(self.coef_, self.intercept_)
         dtype = validation.as_real(self.coef_)
-        weights = self._dense_weights(self.n_features_in_, n_weight_columns(len(self.classes_)), dtype)
+        weights = self._dense_weights(self.n_features_in_, self._n_columns(len(self.classes_)), dtype)
         return dense_scorer(weights, np.ascontiguousarray(self.intercept_, np.float64), self.n_jobs)

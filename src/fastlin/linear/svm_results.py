@@ -8,14 +8,21 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
+from fastlin.core.multilabel import LabelColumns
 from fastlin.data.scratch import ScratchArray
 from fastlin.optim.solvers.svm_dual import LabelBlock, signed_dual_variables, sum_over_blocks
 from fastlin.optim.solvers.svm_problem import SvmProblem
 
 
-def certify(model: Any, parts: list[LabelBlock]) -> None:
-    """Note the objective and its certificate and, for a warm start, the dual variables."""
-    model._dual = (parts[0].problem.sizes, signed_dual_variables(parts)) if model.warm_start else None
+def certify(model: Any, parts: list[LabelBlock], spread: LabelColumns | None = None) -> None:
+    """Note the objective and its certificate and, for a warm start, the dual variables of all columns."""
+    model._dual = None
+    if model.warm_start:
+        signed = signed_dual_variables(parts)
+        if spread is not None:
+            with signed[0].map() as own:
+                signed = [ScratchArray(spread.weights(own))]
+        model._dual = parts[0].problem.sizes, signed
     model.objective_ = sum_over_blocks(parts, "objective")
     model.certificate_ = {
         "objective": model.objective_,

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core._codec import (
+    container_from_state,
+    container_to_state,
     packed_counts,
     proved_counts,
     report_from_state,
@@ -26,14 +28,16 @@ CHOSEN = ("alpha_", "components_", "unlabeled_weight_", "scores_", "path_")  # b
 
 def _counts_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    return {"classes": model.classes_, **packed_counts(model, model._counts, packing)}
+    state = {"classes": model.classes_, **packed_counts(model, model._counts, packing)}
+    return state | container_to_state(model)
 
 
 def _counts_from_state(model: Any, state: State, context: LoadContext) -> None:
     classes = proved_labels(state.pop("classes"))
-    features, labels = proved_counts(state, len(classes), context)
+    container_from_state(model, state, classes)
+    features, labels = proved_counts(state, model._n_counted(len(classes)), context)
     reject_unknown(state)
-    model._install(classes, ClassCounts(features, labels, model._prior(len(features), len(classes))))
+    model._install(classes, ClassCounts(features, labels, model._count_prior(len(features), len(classes))))
 
 
 def _categories_to_state(model: Any, packing: Packing) -> State:

@@ -11,7 +11,6 @@ from fastlin.core.dataset import Dataset
 from fastlin.core.sparse_estimator import Infer, Scorer, dense_scorer
 from fastlin.engine.core import event_models
 from fastlin.engine.core.aligned import aligned_zeros
-from fastlin.linear.growing_features import drop_unknown_columns
 from fastlin.naive_bayes.discrete import DiscreteNB
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
@@ -50,6 +49,8 @@ class BernoulliNB(DiscreteNB):
     ----------
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     class_count_ : array of shape (n_labels,)
         N: rows of each label, weighted.
     class_log_prior_ : array of shape (n_labels,)
@@ -115,11 +116,10 @@ class BernoulliNB(DiscreteNB):
             found = part.binarized(self._threshold())
             yield start, found.without_zeros() if drop else found
 
-    def _scorer(self) -> Scorer:
-        found = self._estimates()
+    def _scorer_of(self, found: Estimates) -> Scorer:
         if not isinstance(found, BernoulliEstimates) or found.required is None:
-            return super()._scorer()
-        return drop_unknown_columns(_strict_scorer(found, self.n_jobs), len(found.logs))
+            return super()._scorer_of(found)
+        return _strict_scorer(found, self.n_jobs)
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ class ComplementNB(DiscreteNB):
     ----------
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     class_count_ : array of shape (n_labels,)
         Rows of each label, weighted.
     class_log_prior_ : array of shape (n_labels,)
@@ -96,7 +98,8 @@ class ComplementNB(DiscreteNB):
     def feature_all_(self) -> NDArray[np.float64]:
         """Σ_k c of each feature."""
         self._check_fitted()
-        return self._counts.snapshot().features.sum(axis=1)
+        counted = self._counts.snapshot().features
+        return counted.sum(axis=1) if self._container is None else counted[:, -1].copy()
 
     def _prior(self, n_features: int, n_labels: int) -> SmoothingPrior:
         measure, labels = as_measure(None, n_features), self._label_prior(n_labels)
@@ -112,6 +115,13 @@ class ComplementPrior(SmoothingPrior):
     def estimates(self, features: Floats, labels: Floats) -> "ComplementEstimates":
         complement = aligned_zeros(features.shape)
         event_models.complement_counts(features, complement)
+        return self._of_complements(complement, labels)
+
+    def side_estimates(self, rest: Floats, own: Floats, labels: Floats) -> "ComplementEstimates":
+        """Each side of a label is the other's complement."""
+        return self._of_complements(np.hstack([own, rest]), labels)
+
+    def _of_complements(self, complement: Floats, labels: Floats) -> "ComplementEstimates":
         logs, _, infinite = log_phi(complement, self.pseudo, self.measure)
         if self.norm:
             logs = _normalized(logs, infinite)
@@ -127,6 +137,10 @@ class ComplementEstimates(Estimates):
     @property
     def bias(self) -> Floats:
         return self.log_prior if len(self.labels) == 1 else np.zeros(len(self.labels))
+
+    @property
+    def undecided(self) -> Floats:
+        return np.zeros(len(self.labels))
 
     def mask_impossible(self, scores: Floats) -> Floats:
         """The scores, with 0 for ∞ and −∞ for the others of such rows; in place."""

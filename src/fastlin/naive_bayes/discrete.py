@@ -6,25 +6,39 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from fastlin import storage, validation
-from fastlin.core.class_counts import ClassCounts, SmoothingPrior, as_alpha
+from fastlin.core.class_counts import ClassCounts, Estimates, SmoothingPrior, as_alpha
 from fastlin.core.dataset import Dataset
 from fastlin.core.dataset_passes import DatasetPartitions
 from fastlin.core.estimator import learns, reads
 from fastlin.core.generative_model import GenerativeClassifier, MultinomialModel
 from fastlin.core.label_sets import label_positions, union_of_labels
+from fastlin.core.multilabel import MultilabelClassifier, independent_probabilities
 from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.linear.growing_features import GrowingClassifier, drop_unknown_columns
+from fastlin.naive_bayes.one_vs_rest import OneVsRestEstimates, OneVsRestPrior, odds_scorer
 from fastlin.runtime import parallel
 from fastlin.validation.parameter_kinds import JOBS, LABEL_PRIOR, NUMBERS, TRUTH, ParameterTable, check_parameters
 
 MIN_ALPHA = 1e-10  # that force_alpha=False leaves
 
 
-class DiscreteNB(MultinomialModel, GenerativeClassifier, GrowingClassifier, ABC):
-    """A model by counts of features under labels, whose `_prior` makes weights of them."""
+def _has_one_label_a_row(model: "DiscreteNB") -> bool:
+    if model._container is not None:
+        raise AttributeError("predict_joint_log_proba is of a model of one label a row, and y was an indicator")
+    return True
 
+
+class DiscreteNB(MultinomialModel, MultilabelClassifier, GenerativeClassifier, GrowingClassifier, ABC):
+    """A model by counts of features under labels, whose `_prior` makes weights of them.
+
+    Of an indicator of several labels a row it is a binary model of each label against the rest: one pass counts the
+    rows of each label, and all rows, and what is left is the rest's.
+    """
+
+    _takes_indicators: ClassVar[bool] = True
     alpha: Any
     force_alpha: bool
     _parameters: ClassVar[ParameterTable] = LABEL_PRIOR | {
@@ -41,17 +55,18 @@ class DiscreteNB(MultinomialModel, GenerativeClassifier, GrowingClassifier, ABC)
         ----------
         X : matrix of shape (n_samples, n_features), or Corpus
             Non-negative, but for BernoulliNB; a CSR of float32 or float64 with int32 indices is used where it lies.
-        y : array of shape (n_samples,)
-            Labels: strings or integers. None with a Corpus, which brings labels and weights.
+        y : array of shape (n_samples,), or indicator of shape (n_samples, n_labels)
+            Labels: strings or integers; or, sparse or dense, which labels each row has. None with a Corpus, which
+            brings labels and weights.
         sample_weight : array of shape (n_samples,), optional
             None with a Corpus.
         """
         model = self._working_copy()
         data = model._read(X, y, sample_weight, reset=True)
         classes = data.classes
-        counts = ClassCounts.zeros(data.shape[1], len(classes), self._prior(data.shape[1], len(classes)))
+        counts = model._no_counts(data.shape[1], len(classes))
         with parallel.WorkerPool(self.n_jobs) as workers:
-            counts.count_segments(workers.passes(DatasetPartitions(data)), self._threshold())
+            counts.count_segments(workers.passes(DatasetPartitions(data)), self._threshold(), data.label_sets)
         if data.weighted and not counts.labels.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to count")
         return self._take_fitted(model._install(classes, counts))
@@ -64,13 +79,18 @@ class DiscreteNB(MultinomialModel, GenerativeClassifier, GrowingClassifier, ABC)
         known = data.classes if first else union_of_labels(self.classes_, data.classes)
         if classes is not None:
             known = union_of_labels(known, validation.as_classes(classes))
-        place, n_features = label_positions(known, data.classes), data.shape[1]
+        sets, n_features = data.label_sets, data.shape[1]
+        if sets is not None and len(known) != sets.n_labels:
+            raise ValueError(f"classes must be the columns of y, 0 to {sets.n_labels - 1}")
+        place = label_positions(known, data.classes) if sets is None else np.arange(len(sets), dtype=np.int32)
         if first:
-            counts = ClassCounts.zeros(n_features, len(known), self._prior(n_features, len(known)))
+            counts = model._no_counts(n_features, len(known))
         else:
             n_features = max(n_features, self.n_features_in_)
-            prior = self._prior(n_features, len(known))
-            counts = self._counts.resized(prior, label_positions(known, self.classes_), len(known), n_features)
+            prior, before = model._count_prior(n_features, len(known)), label_positions(known, self.classes_)
+            if sets is not None:
+                before = np.arange(len(known) + 1, dtype=np.int32)
+            counts = self._counts.resized(prior, before, model._n_counted(len(known)), n_features)
             model._learn_names(X)
             counts.columns = _columns(model, n_features)
         for _ in data.segments():  # what a corpus holds is refused before the first row is counted
@@ -83,10 +103,32 @@ class DiscreteNB(MultinomialModel, GenerativeClassifier, GrowingClassifier, ABC)
                     segment.weights,
                     self.n_jobs,
                     keep=True,
+                    sets=sets,
                 )
         finally:  # after Ctrl-C, what the whole blocks said
             self._take_fitted(model._install(known, counts.settle()))
         return self
+
+    # What was learnt
+
+    @property
+    @reads
+    def feature_count_(self) -> NDArray[np.float64]:
+        """c, a row for each label."""
+        self._check_fitted()
+        return self._counts.snapshot().features.T[: self._n_labels()]
+
+    @property
+    @reads
+    def class_count_(self) -> NDArray[np.float64]:
+        """Rows of each label, weighted."""
+        self._check_fitted()
+        return self._counts.labels[: self._n_labels()]
+
+    @available_if(_has_one_label_a_row)
+    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log p(x, k) without the multinomial coefficient, columns as `classes_`, if each row has one label."""
+        return super().predict_joint_log_proba(X)
 
     # The state
 
@@ -95,8 +137,10 @@ class DiscreteNB(MultinomialModel, GenerativeClassifier, GrowingClassifier, ABC)
         """The whole state as named arrays: counts and labels."""
         self._check_fitted()
         counts = self._counts.snapshot()
-        arrays = {"feature_count": counts.features.T.copy(), "class_count": counts.labels.copy()}
-        return arrays | storage.export_labels(self.classes_)
+        arrays: dict[str, NDArray[Any]] = {
+            "feature_count": counts.features.T.copy(), "class_count": counts.labels.copy()
+        }  # fmt: skip
+        return arrays | self._export_container() | storage.export_labels(self.classes_)
 
     @learns
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
@@ -107,13 +151,16 @@ class DiscreteNB(MultinomialModel, GenerativeClassifier, GrowingClassifier, ABC)
         classes = storage.restore_labels(arrays)
         features = validation.as_finite(arrays["feature_count"], "state['feature_count']", ndim=2)
         labels = validation.as_vector(arrays["class_count"], "state['class_count']")
-        if len(features) != len(classes) or len(labels) != len(classes) or (features < 0).any() or (labels < 0).any():
+        model = self._working_copy()
+        model._restore_container(arrays)
+        wanted = model._n_counted(len(classes))
+        if len(features) != wanted or len(labels) != wanted or (features < 0).any() or (labels < 0).any():
             raise ValueError(
                 f"state['feature_count'] and state['class_count'] must hold counts of {len(classes)} labels"
             )
-        counts = ClassCounts.zeros(features.shape[1], len(classes), self._prior(features.shape[1], len(classes)))
+        counts = model._no_counts(features.shape[1], len(classes))
         counts.features[:], counts.labels[:] = features.T, labels
-        return self._take_fitted(self._working_copy()._install(classes, counts))
+        return self._take_fitted(model._install(classes, counts))
 
     # Parts
 
@@ -142,9 +189,39 @@ class DiscreteNB(MultinomialModel, GenerativeClassifier, GrowingClassifier, ABC)
         check_parameters(self)
         return self._read_labelled(X, y, sample_weight, reset, **self._row_constraints())
 
+    def _n_counted(self, n_labels: int) -> int:
+        """The columns of counts: one for each label and, where a row may have several, one for all rows."""
+        return n_labels if self._container is None else n_labels + 1
+
+    def _n_labels(self) -> int:
+        return len(self._counts.labels) - (self._container is not None)
+
+    def _count_prior(self, n_features: int, n_labels: int) -> SmoothingPrior:
+        """The prior of all labels, or of each against the rest."""
+        if self._container is None:
+            return self._prior(n_features, n_labels)
+        return OneVsRestPrior.of(self._prior(n_features, 2))
+
+    def _no_counts(self, n_features: int, n_labels: int) -> ClassCounts:
+        """Counts of nothing yet."""
+        return ClassCounts.zeros(n_features, self._n_counted(n_labels), self._count_prior(n_features, n_labels))
+
+    def _probabilities(self, X: Any, logarithmic: bool) -> NDArray[np.float64]:
+        if self._container is None:
+            return super()._probabilities(X, logarithmic)
+        return independent_probabilities(self._scores(self._checked_rows(X)), logarithmic)
+
     def _scorer(self) -> Scorer:
         found = self._estimates()
-        return drop_unknown_columns(dense_scorer(found.weights, found.bias, self.n_jobs), len(found.logs))
+        if isinstance(found, OneVsRestEstimates) and found.impossible:
+            scorer = odds_scorer(found, self._scorer_of(found.sides))
+        else:
+            scorer = self._scorer_of(found)
+        return drop_unknown_columns(scorer, len(found.logs))
+
+    def _scorer_of(self, found: Estimates) -> Scorer:
+        """What scores rows by estimates."""
+        return dense_scorer(found.weights, found.bias, self.n_jobs)
 
     def _install(self, classes: NDArray[Any], counts: ClassCounts) -> Self:
         self.classes_, self._counts = classes, counts

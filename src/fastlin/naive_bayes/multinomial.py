@@ -47,6 +47,8 @@ class MultinomialNB(DiscreteNB):
     ----------
     classes_ : array of shape (n_labels,)
         The labels, sorted.
+    multilabel_ : bool
+        Whether y was an indicator: a row may have several labels, and `classes_` are the numbers of its columns.
     class_count_ : array of shape (n_labels,)
         Rows of each label, weighted.
     class_log_prior_ : array of shape (n_labels,)
@@ -114,6 +116,8 @@ class MultinomialNB(DiscreteNB):
         if self.concentration is not None:
             raise ValueError("loo_score tries values of alpha, and concentration takes alpha's place; leave it None")
         data = self._working_copy()._read(X, y, sample_weight, reset=True)
+        if data.label_sets is not None:
+            raise ValueError("loo_score is of rows that have one label each, and y is an indicator")
         tried = [
             real_number("alphas", float(alpha), at_least=0, at_most=1e100)
             for alpha in validation.as_vector(np.atleast_1d(alphas), "alphas")

@@ -9,17 +9,21 @@ all of whose terms are at least zero (Fenchel & Young; no difference of large nu
 second sum is ½ Σ σ²(∂f)², with ∂f taken at a. Where λ₂ = 0 the dual wants |g| ≤ λ₁, and a is scaled towards e_y for it;
 the norms of groups want ‖g_j‖₂ ≤ λ_j.
 
+Where a row may have several labels, a, p and e_y are numbers of each, and Σ w KL is of all.
+
 Without an intercept a is p. With one, a is the model's with its intercept at the optimum, the other weights as they
 are; what that leaves of the constraint is made exact by mixing in one distribution for all rows.
 """
 
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.optim import log_linear_passes
+from fastlin.optim.likelihoods import OneVsRestLikelihood
 from fastlin.optim.log_linear_passes import LogLinearModel
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays
@@ -106,7 +110,7 @@ def duality_gap(problem: LogLinearProblem, theta: Vector, gradient: Vector, want
     free = problem.size > problem.n_weights
     if problem.prior.l1 == 0 and not free:
         return prior_gap(problem, gradient)
-    a, divergence = DualPoint(problem, theta, wanted), 0.0
+    a, divergence = dual_point(problem, theta, wanted), 0.0
     if free:
         gradient = np.empty(problem.size)
         residual = problem.data.allocate("dual_residual", problem.width, transient=True)
@@ -162,7 +166,7 @@ class DualPoint:
 
     def __init__(self, problem: LogLinearProblem, theta: Vector, wanted: float) -> None:
         self.problem = problem
-        width = max(2, problem.width) if problem.partitions.has_labels else 1
+        width = max(2, problem.width) if problem.partitions.has_labels else problem.width
         self.logs = problem.data.allocate("log_proba", width)
         problem.data.each(_store_log_proba, problem.model, theta, self.logs)
         self.shift, self.kept, self.rest = np.zeros(width), 1.0, np.zeros(width)
@@ -207,6 +211,50 @@ class DualPoint:
         return total, held, hessian
 
 
+class OneVsRestDualPoint(DualPoint):
+    """The a of each label of rows that may have several: a_ik = kept_k · p(log odds + shift_k) + rest_k."""
+
+    kept: Any  # one for each label, as the rest
+
+    def _satisfy_intercepts(self, wanted: float) -> None:
+        """Newton's method on the shift of each label, or its scaling where the slope says little; then the mixture."""
+        enough = NEGLIGIBLE * wanted / LOG_ODDS
+        before, best = np.full(len(self.shift), np.inf), self.shift
+        for _ in range(MAX_INTERCEPT_STEPS):
+            total, slope, held, mass = self.problem.data.fold(_label_masses, self.logs, self.shift)
+            miss = np.abs(total - held)
+            best, before = np.where(miss < before, self.shift, best), np.minimum(miss, before)
+            if before.sum() <= enough:
+                break
+            there = slope > LEAST_MASS
+            step = np.divide(held - total, slope, out=np.zeros(len(slope)), where=there)
+            far = ~there | (np.abs(step) > MAX_NEWTON_SHIFT)
+            scaled = _log_odds(held, mass - held) - _log_odds(total, mass - total)
+            self.shift = self.shift + np.where(far, scaled, step)
+        self.shift = best
+        total, _, held, mass = self.problem.data.fold(_label_masses, self.logs, self.shift)
+        of_own = held / np.maximum(total, LEAST_MASS)
+        of_rest = (mass - held) / np.maximum(mass - total, LEAST_MASS)
+        self.kept = np.where(mass > 0, np.minimum(1.0, np.minimum(of_own, of_rest)), 1.0)
+        self.rest = np.divide(held - self.kept * total, mass, out=np.zeros(len(mass)), where=mass > 0)
+
+
+def dual_point(problem: LogLinearProblem, theta: Vector, wanted: float) -> DualPoint:
+    """The a of each row, near enough to the optimum of the intercepts."""
+    kind = OneVsRestDualPoint if problem.partitions.has_label_sets else DualPoint
+    return kind(problem, theta, wanted)
+
+
+def _log_odds(own: Vector, other: Vector) -> Vector:
+    return np.asarray(np.log(np.maximum(own, LEAST_MASS)) - np.log(np.maximum(other, LEAST_MASS)))
+
+
+def _label_masses(part: Partition, logs: PerRowArrays, shift: Vector) -> Any:
+    """Σ w p where the log odds are shifted, its derivative, Σ w y and Σ w, of each label: [4, K]."""
+    assert isinstance(part.likelihood, OneVsRestLikelihood)
+    return np.stack(part.likelihood.masses(part.map(logs), shift))
+
+
 def _store_log_proba(part: Partition, model: LogLinearModel, theta: Vector, logs: PerRowArrays) -> None:
     scores = np.empty((part.design.n_rows, model.layout.width))
     log_linear_passes.write_scores(part, model, theta, scores)
@@ -217,9 +265,7 @@ def _fill_dual(
     part: Partition, residual: Vector, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector
 ) -> float:
     """Write w(a − e_y) of a partition; returns Σ w KL(a ‖ p)."""
-    wa, divergence = part.labels.mixed_residual(part.map(logs), shift, kept, rest, 1.0)
-    part.labels.fill_residual((wa / part.labels.row_weights())[:, -residual.shape[1] :], residual)
-    return divergence
+    return part.any_labels.fill_dual(part.map(logs), shift, kept, rest, residual)
 
 
 def _divergence(part: Partition, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector, share: float) -> float:

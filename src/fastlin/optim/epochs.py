@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,18 +69,26 @@ class RowSource(Protocol):
         """Call `visit` until every row has had its turn once."""
 
 
+class LabelTable(NamedTuple):
+    """Which labels the sets of labels have, [sets, K], and what multiplies a row's weight without and with each."""
+
+    members: NDArray[np.uint8] = np.empty((0, 0), np.uint8)
+    factors: NDArray[np.float64] = np.empty((0, 0))  # [2, K]; of length 0 for all ones
+
+
 @dataclass(frozen=True)
 class TrainingRows:
     """Proved rows and what belongs to them; `members` are the rows to learn from, a `unit` each."""
 
     rows: CSRRows
-    labels: NDArray[Any]  # int32
+    labels: NDArray[Any]  # int32; with a `table` the numbers of sets of labels
     weights: NDArray[np.float64]  # of length 0 for all ones
     row_ids: NDArray[np.int64]
     sampling: str
     generator: np.random.Generator
     start: int = field(default=0, kw_only=True)  # the number of the first row
     targets: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), kw_only=True)  # instead of labels
+    table: LabelTable = field(default=LabelTable(), kw_only=True)
     unit: ClassVar[str] = "row"
     in_memory: ClassVar[bool] = True
 
@@ -129,9 +137,10 @@ class TrainingRows:
         """A bounded piece of an epoch, with memory of its own."""
         rows, rank = self.rows, state.rank()
         labels = state.order[self.labels].astype(np.int32) if len(rank) else self.labels
+        targets = online.RowTargets(labels, self.targets, rank, *self.table)
         epoch = online.OnlineEpoch(
-            CSRView(rows.indptr, rows.indices, rows.values), rows.largest, labels, self.targets, self.weights, order,
-            rank, residual, int(state.rule["batch_size"][0]), state.bias.shape[1],
+            CSRView(rows.indptr, rows.indices, rows.values), rows.largest, targets, self.weights, order, residual,
+            int(state.rule["batch_size"][0]), state.bias.shape[1],
         )  # fmt: skip
         return lambda position: online.run(epoch, state.bound(learn=True), position, BUDGET)
 

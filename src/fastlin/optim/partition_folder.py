@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from fastlin.data.scratch import ScratchArray
 from fastlin.optim.design import Design
-from fastlin.optim.likelihoods import ConditionalLogitLikelihood, MultinomialLikelihood
+from fastlin.optim.likelihoods import ConditionalLogitLikelihood, MultinomialLikelihood, OneVsRestLikelihood
 from fastlin.optim.partitions import Partition, Partitions, PerRowArrays
 from fastlin.runtime.passes import PartitionAddress
 
-LIKELIHOODS: dict[str, Any] = {kind.__name__: kind for kind in (MultinomialLikelihood, ConditionalLogitLikelihood)}
+LIKELIHOODS: dict[str, Any] = {
+    kind.__name__: kind for kind in (MultinomialLikelihood, ConditionalLogitLikelihood, OneVsRestLikelihood)
+}
 
 
 class FileArray(ScratchArray):

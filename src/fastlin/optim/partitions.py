@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.design import Design, count_rows, order_by_frequency
-from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood
+from fastlin.optim.likelihoods import (
+    ConditionalLogitLikelihood,
+    Likelihood,
+    MultinomialLikelihood,
+    OneVsRestLikelihood,
+)
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.validation import CSRRows
@@ -72,6 +77,18 @@ class Partition:
         assert isinstance(self.likelihood, MultinomialLikelihood)
         return self.likelihood
 
+    @property
+    def any_labels(self) -> MultinomialLikelihood | OneVsRestLikelihood:
+        """What the rows mean, where it is known to be labels, one a row or several."""
+        assert not isinstance(self.likelihood, ConditionalLogitLikelihood)
+        return self.likelihood
+
+    @property
+    def one_right(self) -> MultinomialLikelihood | ConditionalLogitLikelihood:
+        """What the rows mean, where one label of each, or one row of a group, is known to be right."""
+        assert not isinstance(self.likelihood, OneVsRestLikelihood)
+        return self.likelihood
+
     def map(self, of_rows: list[ScratchArray]) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
         return of_rows[self.index].map_while(self._held)
@@ -117,8 +134,10 @@ class RowRange:
         self._non_zeros = int(bounds[0]), int(bounds[-1])
         self.indptr = bounds - bounds[0] if bounds[0] else bounds
         self.indices, self.values = (held.enter_context(each.map(*self._non_zeros)) for each in (indices, values))
-        codes, weights = (held.enter_context(each.map(start, stop)) for each in stored.likelihood_arrays)
-        self.labels = MultinomialLikelihood(codes, weights, stored.width)
+        of_rows, tables = stored.likelihood_arrays[:2], stored.likelihood_arrays[2:]
+        meaning = [held.enter_context(each.map(start, stop)) for each in of_rows]
+        meaning += [held.enter_context(each.map()) for each in tables]
+        self.labels = stored.kind(*meaning, stored.width)
 
     def map(self, of_rows: list[ScratchArray]) -> NDArray[Any]:
         """The numbers of these rows, to be read and written."""
@@ -261,8 +280,13 @@ class Partitions:
 
     @made_once
     def has_labels(self) -> bool:
-        """Whether rows have labels of their own, and do not compete in groups."""
+        """Whether each row has one label of its own, and rows do not compete in groups."""
         return all(isinstance(part.likelihood, MultinomialLikelihood) for part in self)
+
+    @made_once
+    def has_label_sets(self) -> bool:
+        """Whether a row may have several labels."""
+        return all(isinstance(part.likelihood, OneVsRestLikelihood) for part in self)
 
     @made_once
     def n_instances(self) -> int:
@@ -282,5 +306,5 @@ class Partitions:
     @made_once
     def weight_range(self) -> tuple[float, float]:
         """The least and the largest w, and 1."""
-        all_of = [part.likelihood.weights for part in self]
-        return min(float(w.min(initial=1)) for w in all_of), max(float(w.max(initial=1)) for w in all_of)
+        ranges = [part.likelihood.weight_range for part in self]
+        return min(least for least, _ in ranges), max(largest for _, largest in ranges)

@@ -112,6 +112,9 @@ def fingerprint(corpus: Any) -> dict[str, Any]:
     """Fingerprint of a corpus, without a pass over it."""
     found = {"shape": tuple(corpus.shape), "dtype": str(corpus.dtype), "weighted": bool(corpus.weighted)}
     found |= {"segments": _digest(corpus.bounds), "classes": _digest(corpus.classes), "labels": _digest(corpus.codes())}
+    sets = getattr(corpus, "label_sets", None)  # of rows that may have several labels
+    if sets is not None:
+        found["label sets"] = _digest([sets.indptr, sets.labels])
     for name, index in (("first segment", 0), ("last segment", corpus.n_segments - 1))[: corpus.n_segments]:
         segment = corpus.segment(index)
         arrays = segment.rows.indptr, segment.rows.indices, segment.rows.values, segment.weights

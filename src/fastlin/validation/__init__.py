@@ -6,6 +6,7 @@ and the value, and are raised before anything is changed.
 
 from fastlin.validation.arrays import as_cutoff, as_finite, as_positive, as_real, as_vector, as_weights
 from fastlin.validation.categorical import CategoricalColumn, as_tuples
+from fastlin.validation.label_sets import CONTAINERS, LabelSets, as_label_sets, is_indicator
 from fastlin.validation.labels import (
     as_classes,
     as_groups,
@@ -43,10 +44,12 @@ from fastlin.validation.texts import as_texts
 
 __all__ = [
     "CHEAP",
+    "CONTAINERS",
     "MAX_ABS_VALUE",
     "MAX_COLUMNS",
     "CSRRows",
     "CategoricalColumn",
+    "LabelSets",
     "as_callback",
     "as_classes",
     "as_cutoff",
@@ -54,6 +57,7 @@ __all__ = [
     "as_finite",
     "as_generator",
     "as_groups",
+    "as_label_sets",
     "as_labels",
     "as_lengths",
     "as_partly_labels",
@@ -73,6 +77,7 @@ __all__ = [
     "check_values",
     "check_verbose",
     "class_factors",
+    "is_indicator",
     "is_plain_csr",
     "number_of_parts",
     "one_of",

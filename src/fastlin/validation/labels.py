@@ -1,6 +1,7 @@
 """Labels and their weights, real targets, groups of rows and places within them."""
 
 import numbers
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ MAX_TARGET = 1e100
 def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
     """(classes, codes): the sorted distinct labels, and each row's place among them."""
     y = _one_column(y, estimator, name)
-    _check_length(y, n_rows, name)
+    check_length(y, n_rows, name)
     if y.dtype.kind == "f":
         finite = np.isfinite(y)
         if not finite.all():
@@ -42,7 +43,7 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
 def as_targets(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> NDArray[np.float64]:
     """A finite number for each row."""
     targets = as_vector(_one_column(y, estimator, name), name)
-    _check_length(targets, n_rows, name)
+    check_length(targets, n_rows, name)
     return _within_bounds(targets, name)
 
 
@@ -51,7 +52,7 @@ def as_target_columns(y: Any, n_rows: int, *, estimator: str, name: str = "y") -
     _check_given(y, estimator, name)
     y = np.asarray(as_exact(y, name))
     targets = as_finite(y, name, ndim=2 if y.ndim > 1 else 1)
-    _check_length(targets, n_rows, name)
+    check_length(targets, n_rows, name)
     if targets.ndim == 2 and not targets.shape[1]:
         raise ValueError(f"{name} has no column: one for each target is wanted")
     return _within_bounds(targets, name)
@@ -79,7 +80,8 @@ def _check_given(y: Any, estimator: str, name: str) -> None:
         raise ValueError(f"Complex data not supported: {name} has dtype {y.dtype}")
 
 
-def _check_length(y: NDArray[Any], n_rows: int, name: str) -> None:
+def check_length(y: Sized, n_rows: int, name: str) -> None:
+    """Refuse a target of another number of rows than X has."""
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {name.replace('y', 'X')} has {n_rows}, "

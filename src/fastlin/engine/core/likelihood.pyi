@@ -23,6 +23,15 @@ def sigmoid_loss(
     residual: NDArray[np.float64],
     shares: NDArray[np.float32],
 ) -> float: ...
+def one_vs_rest_loss(
+    scores: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    members: NDArray[np.uint8],
+    weights: NDArray[np.float64],
+    factors: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    shares: NDArray[np.float32],
+) -> float: ...
 def sigmoid_curvature(
     u: NDArray[np.float64],
     shares: NDArray[np.float32],

@@ -4,14 +4,15 @@
     residual   R = w (p − e_y)                          gradient = Xᵀ R
     curvature  C = w p ∘ (u − pᵀu),  u = X v            Hessian · v = Xᵀ C
 
-Two labels share a column with s = s₁ − s₀: log(1 + e^{−s}), R = w (p₁ − y), C = w p₁p₀ u.
+Two labels share a column with s = s₁ − s₀: log(1 + e^{−s}), R = w (p₁ − y), C = w p₁p₀ u. So has each of the labels
+of which a row may have several, where w may depend on the label and on whether the row has it.
 What a curvature needs of the probabilities is kept in float32, in `shares`: p, or p₁p₀ for one column; of the right
 label p − 1 where that is the smaller, so that rows which are nearly certain keep all digits of their curvature. That is
 enough for the inner iterations of Newton's method; values and gradients are float64 throughout.
 """
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastlin.engine.core.csr cimport real
 from fastlin.engine.core.losses cimport log_loss
@@ -85,6 +86,44 @@ def sigmoid_loss(const double[:, ::1] scores, const int32_t[::1] labels, const d
                 shares[start + i, 0] = <float>((e / u) / u)
             loss += array_sum(losses, size)
             start += size
+    return loss
+
+
+def one_vs_rest_loss(const double[:, ::1] scores, const int32_t[::1] labels, const uint8_t[:, ::1] members,
+                     const double[::1] weights, const double[:, ::1] factors, double[:, ::1] residual,
+                     float[:, ::1] shares):
+    """The loss of K labels of which a row has those of its set, each against the rest.
+
+    `members`, [sets, K], says which; the weight of a row, for a label that it has not or has, is multiplied by
+    factors[0] or factors[1], [2, K], if there are any.
+    """
+    cdef Py_ssize_t i, k, start, size, K = scores.shape[1]
+    cdef double loss = 0, w = 1, cost, margin, e, u, wrong
+    cdef double losses[CHUNK]
+    cdef const uint8_t* own
+    cdef const double* of_rest = &factors[0, 0] if factors.shape[0] else NULL
+    cdef const double* of_own = &factors[1, 0] if factors.shape[0] else NULL
+    with nogil:
+        for i in range(scores.shape[0]):
+            if weights.shape[0]:
+                w = weights[i]
+            own = &members[labels[i], 0]
+            start = 0
+            while start < K:
+                size = CHUNK if K - start > CHUNK else K - start
+                for k in range(start, start + size):
+                    cost = w
+                    if of_own != NULL:
+                        cost = w * (of_own[k] if own[k] else of_rest[k])
+                    margin = scores[i, k] if own[k] else -scores[i, k]
+                    e = exponential(-fabs(margin))
+                    u = 1.0 + e
+                    wrong = (e if margin > 0 else 1.0) / u
+                    losses[k - start] = cost * ((0.0 if margin > 0 else -margin) + (logarithm(u) + (e - (u - 1.0)) / u))
+                    residual[i, k] = -cost * wrong if own[k] else cost * wrong
+                    shares[i, k] = <float>((e / u) / u)
+                loss += array_sum(losses, size)
+                start += size
     return loss
 
 

@@ -1,6 +1,6 @@
 """The rows of a step and what it does to the weights: those of a mini-batch, or the candidates of an instance."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from fastlin.engine.core.allocation cimport allocate, allocate_zeros, checked_product
@@ -24,10 +24,12 @@ cdef struct TrainingRows:
     const int64_t* indptr
     const int32_t* indices
     const void* values
-    const int32_t* labels    # the column of each row's
+    const int32_t* labels    # the column of each row's label, or which set of labels it has
     const int32_t* rank      # the number of each column's label; NULL where columns are in the labels' order
     const double* weights    # NULL: all 1
     const double* targets    # real numbers; NULL: the rows have labels
+    const uint8_t* members   # [sets, K]: whether a set has a label; NULL: each row has one label
+    const double* factors    # [2, K]: times the weight of a row without a label, and of one with it; NULL: all 1
     double largest           # max |x|, at least 1
 
 cdef struct MiniBatch:

@@ -4,16 +4,24 @@ from numpy.typing import NDArray
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.online.lazy_weights import LazyWeights
 
+class RowTargets:
+    def __init__(
+        self,
+        labels: NDArray[np.int32],
+        targets: NDArray[np.float64],
+        rank: NDArray[np.int32],
+        members: NDArray[np.uint8],
+        factors: NDArray[np.float64],
+    ) -> None: ...
+
 class OnlineEpoch:
     def __init__(
         self,
         rows: CSRView,
         largest: float,
-        labels: NDArray[np.int32],
-        targets: NDArray[np.float64],
+        targets: RowTargets,
         weights: NDArray[np.float64],
         order: NDArray[np.int64],
-        rank: NDArray[np.int32],
         residual: NDArray[np.float64],
         batch_size: int,
         width: int,

@@ -14,7 +14,7 @@ leave the numbers; the caller goes on from the position it returns.
 
 cimport cython
 from libc.math cimport HUGE_VAL, INFINITY, fabs, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastlin.engine.online.lazy_updates cimport LazyState, catch_up_row
 from fastlin.engine.online.lazy_weights cimport LazyWeights
@@ -38,33 +38,47 @@ cdef double SURE_LOG_LOSS = 0.69      # a row of smaller log loss has p > ½, an
 
 cdef double infer_each(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch,
                        Py_ssize_t b, Py_ssize_t K, Py_ssize_t padded_width, double step, double* loss) noexcept nogil:
-    """`infer`, where each label against the rest is a problem of its own; columns that no label has yet have none."""
+    """`infer`, where each label against the rest is a problem of its own; columns that no label has yet have none.
+
+    A row with a set of labels is mistaken where any of them is.
+    """
     cdef int64_t i = batch.row[b]
     cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
     cdef const double* s = batch.scores
+    cdef const uint8_t* members = rows.members + y * K if rows.members != NULL else NULL
     cdef double* direction = batch.direction + b * padded_width
     cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
-    cdef double slope, value, norm = 0, margin, largest = 0
-    cdef bint by_gradient = goes_by_gradient(rule)
-    rival = lowest_label_rival(s, K, y, rows.rank)
-    batch.mistakes += is_mistake(rival, y, s[y] - s[rival], rows.rank)
+    cdef double slope, value, norm = 0, margin, largest = 0, share = weight
+    cdef bint by_gradient = goes_by_gradient(rule), own, mistaken = False
+    if members == NULL:
+        rival = lowest_label_rival(s, K, y, rows.rank)
+        mistaken = is_mistake(rival, y, s[y] - s[rival], rows.rank)
     if not by_gradient:
         norm = squared_size(rule, values, m)
     for k in range(K):
         direction[k] = 0
         if s[k] == -INFINITY:
             continue
-        margin = s[k] if k == y else -s[k]
+        own = k == y
+        if members != NULL:
+            own = members[k] != 0
+            mistaken |= (s[k] > 0) != own
+        margin = s[k] if own else -s[k]
         if not fabs(margin) < MAX_SCORE:
             return HUGE_VAL
+        if rows.factors != NULL:
+            share = weight * rows.factors[own * K + k]
+            if share == 0:
+                continue
         value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
-        loss[0] += weight * value
+        loss[0] += share * value
         if by_gradient:
-            slope *= -weight * step
+            slope *= -share * step
         elif slope > 0:
-            slope = passive_aggressive_step(rule, value, norm, weight)
-        direction[k] = slope if k == y else -slope
+            slope = passive_aggressive_step(rule, value, norm, share)
+        direction[k] = slope if own else -slope
         largest = max(largest, fabs(slope))
+    batch.mistakes += mistaken
     batch.rival[b] = ALL_LABELS if largest > 0 else NO_GRADIENT
     return largest
 
@@ -86,7 +100,7 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
         size = infer_column(rule, rows, i, values, s[0], step, direction, loss, &batch.mistakes)
         batch.rival[b] = NO_GRADIENT if size < 0 else ALL_LABELS
         return 0.0 if size < 0 else size
-    if rule.one_vs_rest:
+    if rule.one_vs_rest or rows.members != NULL:
         return infer_each(rule, rows, values, batch, b, K, padded_width, step, loss)
     batch.rival[b] = ALL_LABELS
     if rule.loss == LOG_LOSS:
@@ -281,40 +295,62 @@ cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, co
 
 
 @cython.final
+cdef class RowTargets:
+    """What rows are to be: labels, sets of labels, or numbers.
+
+    Row i's label has the column labels[i]; where there are `targets`, the row has the number targets[i] instead. Where
+    columns are not in the labels' order, `rank` says which label each has. Where there are `members`, [sets, K], row i
+    has the labels of the set labels[i], and `factors`, [2, K], may say what its weight is multiplied by for each label
+    that it has not, or has.
+    """
+
+    cdef const int32_t[::1] labels, rank
+    cdef const double[::1] targets
+    cdef const uint8_t[:, ::1] members
+    cdef const double[:, ::1] factors
+
+    def __cinit__(self, const int32_t[::1] labels, const double[::1] targets, const int32_t[::1] rank,
+                  const uint8_t[:, ::1] members, const double[:, ::1] factors):
+        if factors.shape[0] and (factors.shape[0] != 2 or factors.shape[1] != members.shape[1]):
+            raise ValueError(f"factors of shape ({factors.shape[0]}, {factors.shape[1]}) do not fit the labels of sets")
+        self.labels, self.targets, self.rank = labels, targets, rank
+        self.members, self.factors = members, factors
+
+
+@cython.final
 cdef class OnlineEpoch:
     """One epoch over proved rows: those in `order`, no value of which is beyond ±largest, and room for a mini-batch.
 
-    Row i's label has the column labels[i]; where there are `targets`, the row has the number targets[i] instead. Where
-    columns are not in the labels' order, `rank` says which label each has. No `weights` are all ones, and a `residual`
-    [n, K] is what the average of the weights needs. The arrays of a row's numbers are `width` wide, as the bias of the
-    weights: for more than one column a multiple of 8, in which the intercepts beyond K are −∞, so that loops over
-    labels need no remainder. So are those of columns that no label has yet.
+    No `weights` are all ones, and a `residual` [n, K] is what the average of the weights needs. The arrays of a
+    row's numbers are `width` wide, as the bias of the weights: for more than one column a multiple of 8, in which
+    the intercepts beyond K are −∞, so that loops over labels need no remainder. So are those of columns that no
+    label has yet.
     """
 
     cdef CSRView view
     cdef TrainingRows rows
     cdef MiniBatch batch
-    cdef const int32_t[::1] labels, rank
-    cdef const double[::1] weights, targets
+    cdef RowTargets targets
+    cdef const double[::1] weights
     cdef const int64_t[::1] order
     cdef double[:, ::1] residual
     cdef Py_ssize_t batch_size, width
 
-    def __cinit__(self, CSRView rows not None, double largest, const int32_t[::1] labels, const double[::1] targets,
-                  const double[::1] weights, const int64_t[::1] order, const int32_t[::1] rank,
-                  double[:, ::1] residual, Py_ssize_t batch_size, Py_ssize_t width):
-        cdef Py_ssize_t n = rows.stop
-        if labels.shape[0] != n or any(held not in (0, n) for held in (len(targets), len(weights), len(residual))):
+    def __cinit__(self, CSRView rows not None, double largest, RowTargets targets not None, const double[::1] weights,
+                  const int64_t[::1] order, double[:, ::1] residual, Py_ssize_t batch_size, Py_ssize_t width):
+        cdef Py_ssize_t n = rows.stop, n_targets = targets.targets.shape[0]
+        if targets.labels.shape[0] != n or any(held not in (0, n) for held in (n_targets, len(weights), len(residual))):
             raise ValueError(f"labels, targets, weights or residuals do not fit {n} rows")
-        if targets.shape[0] and width != 1:
+        if n_targets and width != 1:
             raise ValueError(f"targets want one column of weights, not {width}")
-        self.view, self.labels, self.targets, self.weights = rows, labels, targets, weights
-        self.order, self.rank = order, rank
+        self.view, self.targets, self.weights, self.order = rows, targets, weights, order
         self.residual, self.batch_size, self.width = residual, max(1, min(batch_size, order.shape[0])), width
         self.rows.indptr, self.rows.indices, self.rows.values = rows.indptr, rows.indices, rows.values
-        self.rows.labels = &labels[0] if n else NULL
-        self.rows.rank = &rank[0] if rank.shape[0] else NULL
-        self.rows.targets = &targets[0] if targets.shape[0] else NULL
+        self.rows.labels = &targets.labels[0] if n else NULL
+        self.rows.rank = &targets.rank[0] if targets.rank.shape[0] else NULL
+        self.rows.targets = &targets.targets[0] if n_targets else NULL
+        self.rows.members = &targets.members[0, 0] if targets.members.shape[0] else NULL
+        self.rows.factors = &targets.factors[0, 0] if targets.factors.shape[0] else NULL
         self.rows.weights = &weights[0] if weights.shape[0] else NULL
         self.rows.largest = largest if largest > 1 else 1.0
         allocate_batch(&self.batch, self.batch_size, checked_product(self.batch_size + 2, width), width)
@@ -347,6 +383,8 @@ def run(OnlineEpoch task not None, LazyWeights weights not None, Py_ssize_t posi
         raise ValueError(f"rows of another type, or {task.width} numbers a row, do not fit these weights")
     if weights.rule.batch_size > task.batch_size and task.batch_size < end:
         raise ValueError(f"there is room for a mini-batch of {task.batch_size}, not of {weights.rule.batch_size}")
+    if task.rows.members != NULL and task.targets.members.shape[1] != weights.K:
+        raise ValueError(f"sets of {task.targets.members.shape[1]} labels do not fit {weights.K} columns of weights")
     if residual != NULL and task.residual.shape[1] != weights.K:
         raise ValueError(f"residuals of {task.residual.shape[1]} columns do not fit {weights.K}")
     if weights.V == 0 or position >= end:

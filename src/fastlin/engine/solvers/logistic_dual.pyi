@@ -13,6 +13,18 @@ class LogisticRows:
         gaps: NDArray[np.float64],
     ) -> None: ...
 
+class SetsOfRows:
+    def __init__(self, sets: NDArray[np.int32], members: NDArray[np.uint8], factors: NDArray[np.float64]) -> None: ...
+
+def one_vs_rest_epoch(
+    data: LogisticRows,
+    sets: SetsOfRows,
+    order: NDArray[np.int64],
+    C: float,
+    steps: NDArray[np.float64],
+    W: NDArray[np.float64],
+    bias: NDArray[np.float64],
+) -> None: ...
 def dual_epoch(
     data: LogisticRows,
     order: NDArray[np.int64],

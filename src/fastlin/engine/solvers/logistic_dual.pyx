@@ -12,11 +12,15 @@ which Newton's method solves in log a, where it is all but linear; no learning r
 intercept is the multiplier of Σ_i w_i (e_{y_i} − a_i) = 0: it moves by 1/ρ times the violation, at every row and once
 more after an epoch (the method of multipliers). What a row adds to the duality gap, w KL(a' ‖ softmax s), is known
 when it is visited: rows that add little may rest.
+
+Labels of which a row may have several are K binary problems, each with an a, a weight and a ρ of its own, which share
+the row's gather and scatter. Their logits are found together, by vectors: to the precision that is worth it, since
+the next visit goes on from there.
 """
 
 cimport cython
 from libc.math cimport exp, fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from fastlin.engine.core.allocation cimport allocate, checked_product
@@ -28,6 +32,7 @@ cdef enum:
     MAX_NEWTON_ITERATIONS = 30  # Newton iterations of a row
     VECTOR_GAP = 16          # doubles: more than a vector
 
+cdef double LOGIT_TOLERANCE = 0.03  # how far the last step of a vector of logits may go: Newton's next is its square
 cdef double MIN_LOG_PROBABILITY = -700  # of log a
 cdef double MASS_TOLERANCE = 1e-3  # mass that the last iteration of a row may have moved: the next visit moves it on
 
@@ -214,6 +219,135 @@ cdef void visit_softmax(const DualRows* rows, const number* x, double C, double 
             bias[k] += step * s[k]
             s[k] *= C
         add_row(W, K, rows.indices + start, x + start, rows.indptr[i + 1] - start, s)
+
+
+cdef struct LabelCosts:              # of the labels of a row's set, and of the others
+    const int32_t* sets
+    const uint8_t* members
+    const double* factors            # NULL: all 1
+
+
+@cython.final
+cdef class SetsOfRows:
+    """Which set of labels each row has, which labels are in each, [sets, K], and what multiplies the weight of a row
+    without a label, and with it, [2, K], if anything does."""
+
+    cdef const int32_t[::1] sets
+    cdef const uint8_t[:, ::1] members
+    cdef const double[:, ::1] factors
+    cdef LabelCosts costs
+
+    def __cinit__(self, const int32_t[::1] sets, const uint8_t[:, ::1] members, const double[:, ::1] factors):
+        if factors.shape[0] and (factors.shape[0] != 2 or factors.shape[1] != members.shape[1]):
+            raise ValueError(f"factors of {factors.shape[1]} labels do not fit {members.shape[1]}")
+        self.sets, self.members, self.factors = sets, members, factors
+        self.costs = LabelCosts(&sets[0], &members[0, 0], NULL)
+        if factors.shape[0]:
+            self.costs.factors = &factors[0, 0]
+
+
+cdef inline void solve_logits(const double* target, const double* eta, Py_ssize_t K, double* z, double* a, double* low,
+                              double* high) noexcept nogil:
+    """`solve_logit` for each of K labels, from the old z; branch-free, so that it vectorises over them."""
+    cdef Py_ssize_t k, _turn
+    cdef double e, excess, new, middle, largest
+    for k in range(K):
+        low[k] = target[k] - eta[k]
+        high[k] = target[k]
+        z[k] = z[k] if (z[k] >= low[k]) & (z[k] <= high[k]) else 0.5 * (low[k] + high[k])
+    for _turn in range(MAX_NEWTON_ITERATIONS):
+        largest = 0
+        for k in range(K):
+            e = exponential(-fabs(z[k]))
+            a[k] = (1.0 if z[k] >= 0 else e) / (1.0 + e)
+            excess = z[k] + eta[k] * a[k] - target[k]
+            high[k] = z[k] if excess > 0 else high[k]
+            low[k] = low[k] if excess > 0 else z[k]
+            new = z[k] - excess / (1.0 + eta[k] * a[k] * (1.0 - a[k]))
+            middle = 0.5 * (low[k] + high[k])
+            new = new if (new >= low[k]) & (new <= high[k]) else middle
+            a[k] = fabs(new - z[k])
+            z[k] = new
+        for k in range(K):
+            largest = a[k] if a[k] > largest else largest
+        if largest <= LOGIT_TOLERANCE:
+            break
+    for k in range(K):
+        e = exponential(-fabs(z[k]))
+        a[k] = (1.0 if z[k] >= 0 else e) / (1.0 + e)
+
+
+cdef void visit_one_vs_rest(const DualRows* rows, const number* x, const LabelCosts* labels, double C,
+                            const double* steps, double* W, double* bias, Py_ssize_t K, double* room) noexcept nogil:
+    """`dual_epoch` of K labels of which a row may have several, with room for six vectors VECTOR_GAP apart."""
+    cdef Py_ssize_t position, k
+    cdef int64_t i, start, ahead, m_ahead
+    cdef double w = 1, norm, e, f, u
+    cdef double* s = room + VECTOR_GAP
+    cdef double* cost = s + K + VECTOR_GAP
+    cdef double* eta = cost + K + VECTOR_GAP
+    cdef double* new = eta + K + VECTOR_GAP
+    cdef double* low = new + K + VECTOR_GAP
+    cdef double* high = low + K + VECTOR_GAP
+    cdef double* z
+    cdef double* a
+    cdef const uint8_t* own
+    for position in range(rows.end):
+        i = rows.order[position]
+        start = rows.indptr[i]
+        z = rows.dual + 2 * K * i
+        a = z + K
+        ahead = prefetch_rows(rows, x, position, 2 * K, &m_ahead)
+        score_row(s, W, K, rows.indices + start, x + start, rows.indptr[i + 1] - start, rows.indices + ahead, m_ahead)
+        if rows.weights != NULL:
+            w = rows.weights[i]
+        norm = C * rows.norms[i]
+        own = labels.members + labels.sets[i] * K
+        for k in range(K):
+            cost[k] = w
+        if labels.factors != NULL:
+            for k in range(K):
+                cost[k] = w * labels.factors[k + K * (own[k] != 0)]
+        for k in range(K):
+            s[k] += bias[k]
+            eta[k] = cost[k] * (norm + steps[k])
+            e = exponential(-fabs(s[k]))                       # KL of two Bernoullis, by their logits
+            f = exponential(-fabs(z[k]))
+            u = (s[k] if s[k] > 0 else 0.0) - (z[k] if z[k] > 0 else 0.0) + logarithm((1.0 + e) / (1.0 + f))
+            low[k] = cost[k] * (u - a[k] * (s[k] - z[k]))
+            s[k] += eta[k] * a[k]
+        rows.gaps[i] = array_sum(low, K)
+        solve_logits(s, eta, K, z, new, low, high)
+        for k in range(K):
+            s[k] = cost[k] * (a[k] - new[k])
+            a[k] = new[k]
+            bias[k] += steps[k] * s[k]
+            s[k] *= C
+        add_row(W, K, rows.indices + start, x + start, rows.indptr[i + 1] - start, s)
+
+
+def one_vs_rest_epoch(LogisticRows data not None, SetsOfRows sets not None, const int64_t[::1] order, double C,
+                      const double[::1] steps, double[:, ::1] W, double[::1] bias):
+    """`dual_epoch` of labels of which a row may have several; steps = 1/ρ of each."""
+    cdef DualRows rows = data.rows
+    cdef Py_ssize_t K = W.shape[1]
+    cdef double* room
+    if data.width != 2 * K or not bias.shape[0] == steps.shape[0] == sets.members.shape[1] == K:
+        raise ValueError(f"{data.width} dual variables a row, or the labels of sets, do not fit {K} columns")
+    if sets.sets.shape[0] != data.gaps.shape[0]:
+        raise ValueError(f"sets of {sets.sets.shape[0]} rows do not fit {data.gaps.shape[0]}")
+    rows.order, rows.end = &order[0], order.shape[0]
+    room = <double*>allocate(checked_product(6, K + 2 * VECTOR_GAP), sizeof(double))
+    if room == NULL:
+        raise MemoryError
+    with nogil:
+        if data.view.single:
+            visit_one_vs_rest(&rows, <const float*>data.view.values, &sets.costs, C, &steps[0], &W[0, 0], &bias[0], K,
+                              room)
+        else:
+            visit_one_vs_rest(&rows, <const double*>data.view.values, &sets.costs, C, &steps[0], &W[0, 0], &bias[0], K,
+                              room)
+    free(room)
 
 
 def dual_epoch(LogisticRows data not None, const int64_t[::1] order, double C, double step, double[:, ::1] W,

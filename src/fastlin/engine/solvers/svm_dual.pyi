@@ -32,6 +32,8 @@ class BlockWeights:
         W: NDArray[np.float64],
         bias: NDArray[np.float64],
         limits: NDArray[np.float64],
+        members: NDArray[np.uint8],
+        factors: NDArray[np.float64],
     ) -> None: ...
 
 def coordinate_epoch(
@@ -44,7 +46,7 @@ def coordinate_epoch(
 ) -> int: ...
 def due_rows(skip: NDArray[np.int32], order: NDArray[np.int64]) -> int: ...
 def objective_and_gap(
-    task: NDArray[np.void],
+    weights: BlockWeights,
     scores: NDArray[np.float64],
     start: int,
     rows: SvmRows,

@@ -1,7 +1,8 @@
 """Dual coordinate ascent for linear SVMs, a row at a time, for several labels together.
 
 One against the rest (Hsieh et al. 2008). For each label, with z_i = ±1, C_i the weight of row i (which may be another
-where z_i = 1, as class weights want), D = 0 and U = C_i for the hinge, D = 1/(2C_i) and U = ∞ for its square:
+where z_i = 1, as class weights want, and another for each label and side where a row may have several labels), D = 0
+and U = C_i for the hinge, D = 1/(2C_i) and U = ∞ for its square:
 
     max  Σ α_i − ½‖θ‖² − ½ Σ D α_i²,   θ = Σ z_i α_i x_i,   0 ≤ α_i ≤ U
     G_i = z_i θ·x_i − 1 + D α_i,       α_i ← clip(α_i − G_i/(‖x_i‖² + D), 0, U)
@@ -33,7 +34,7 @@ Measured (one core with AVX-512; IMDB: 1 column, 20 Newsgroups: 20 labels), time
 
 cimport cython
 from libc.math cimport HUGE_VAL, fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from fastlin.engine.core.allocation cimport allocate_zeros, checked_product
@@ -77,23 +78,23 @@ cdef inline RowCost cost_of(EpochState* task, double C, double norm) noexcept no
     return RowCost(C, D, U, norm + D, 1.0 / (norm + D))
 
 
-cdef inline bint step_one_vs_rest(EpochState* task, const double* s, Py_ssize_t K, Py_ssize_t y, RowCost own,
+cdef inline bint step_one_vs_rest(EpochState* task, const double* s, Py_ssize_t K, const double* side, RowCost own,
                                   RowCost other, double* alpha, double* change, const ShrinkingBounds* limits,
                                   bint* rests) noexcept nogil:
-    """One step for every label; change = zΔα. Branch-free, so that it vectorises over the labels."""
+    """One step for every label, z its `side`; change = zΔα. Branch-free, so that it vectorises over the labels."""
     cdef double z, G, a, b, d, C, D, U, curvature, violation, gap = 0, gain = 0, moved = 0
     cdef bint squared = task.squared
     cdef Py_ssize_t k
     cdef int quiet = 1
     for k in range(K):
-        z = 1.0 if k == y else -1.0
-        C = own.C if k == y else other.C
-        D = own.D if k == y else other.D
-        U = own.U if k == y else other.U
-        curvature = own.curvature if k == y else other.curvature
+        z = side[k]
+        C = own.C if z > 0 else other.C
+        D = own.D if z > 0 else other.D
+        U = own.U if z > 0 else other.U
+        curvature = own.curvature if z > 0 else other.curvature
         a = alpha[k]
         G = z * s[k] - 1.0 + D * a
-        b = a - G * (own.inverse if k == y else other.inverse)
+        b = a - G * (own.inverse if z > 0 else other.inverse)
         b = b if b > 0 else 0.0
         b = b if b < U else U
         quiet &= ((a == 0) & (G > limits.high[k])) | ((a == U) & (G < limits.low[k]))
@@ -150,6 +151,24 @@ cdef inline bint step_regression(EpochState* task, double s, double target, RowC
     beta[0] = moved
     change[0] = d
     return d != 0
+
+cdef bint step_each_cost(EpochState* task, const double* s, Py_ssize_t K, const double* side, double C, double norm,
+                         const double* factors, double* alpha, double* change, const ShrinkingBounds* limits,
+                         bint* rests) noexcept nogil:
+    """`step_one_vs_rest` of labels whose sides weigh C times their factors, [2, K]: one label at a time."""
+    cdef ShrinkingBounds of_label
+    cdef RowCost own, other
+    cdef bint rests_here, moved = False
+    cdef Py_ssize_t k
+    rests[0] = True
+    for k in range(K):
+        of_label = ShrinkingBounds(limits.high + k, limits.low + k, limits.top + k, limits.bottom + k)
+        other = cost_of(task, factors[k] * C, norm)
+        own = cost_of(task, factors[K + k] * C, norm)
+        rests_here = False
+        moved |= step_one_vs_rest(task, s + k, 1, side + k, own, other, alpha + k, change + k, &of_label, &rests_here)
+        rests[0] &= rests_here
+    return moved
 
 
 cdef inline double crammer_singer_threshold(const double* B, Py_ssize_t K, double B_y, double share, double cap,
@@ -271,24 +290,40 @@ cdef class RowDuals:
 
 @cython.final
 cdef class BlockWeights:
-    """The weights [V, K] and intercepts of a block of labels, its task, and Hsieh's bounds [4, K], old and new."""
+    """The weights [V, K] and intercepts of a block of labels, its task, and Hsieh's bounds [4, K], old and new.
+
+    Where rows may have several labels, theirs are numbers of sets, `members` [sets, K] says which of these labels are
+    in each, and `factors`, [2, K], what the costs of rows without a label, and with it, are multiplied by; else both
+    are of length 0.
+    """
 
     cdef EpochState[::1] task
     cdef double[:, ::1] W, limits
     cdef double[::1] bias
-    cdef double* spare               # [3, K]
+    cdef const uint8_t[:, ::1] members
+    cdef const double[:, ::1] factors
+    cdef double* spare               # [4, K]
 
-    def __cinit__(self, EpochState[::1] task, double[:, ::1] W, double[::1] bias, double[:, ::1] limits):
+    def __cinit__(self, EpochState[::1] task, double[:, ::1] W, double[::1] bias, double[:, ::1] limits,
+                  const uint8_t[:, ::1] members, const double[:, ::1] factors):
         cdef Py_ssize_t K = W.shape[1]
         if task.shape[0] == 0 or bias.shape[0] != K or limits.shape[0] != 4 or limits.shape[1] != K:
             raise ValueError(f"intercepts or limits do not fit {K} columns")
+        if (members.shape[0] and members.shape[1] != K) or (
+                factors.shape[0] and (factors.shape[0] != 2 or factors.shape[1] != K or not members.shape[0])):
+            raise ValueError(f"sets of labels, or their factors, do not fit {K} columns")
         self.task, self.W, self.bias, self.limits = task, W, bias, limits
-        self.spare = <double*>allocate_zeros(checked_product(3, K), sizeof(double))
+        self.members, self.factors = members, factors
+        self.spare = <double*>allocate_zeros(checked_product(4, K), sizeof(double))
         if self.spare == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         free(self.spare)
+
+    cdef inline bint has(self, int64_t label, Py_ssize_t k) noexcept nogil:
+        """Whether a row of a label, or of a set of labels, has that of column k."""
+        return self.members[label, k] if self.members.shape[0] else label - self.task[0].first == k
 
 
 cdef int check_kind(EpochState* task, SvmRows rows, Py_ssize_t K) except -1:
@@ -318,7 +353,7 @@ cdef Py_ssize_t visit_rows(BlockWeights weights, SvmRows rows, RowDuals duals, c
                            const int64_t[::1] order, Py_ssize_t position, int64_t budget) noexcept nogil:
     """`coordinate_epoch` over values of a type."""
     cdef Py_ssize_t K = weights.W.shape[1], end = order.shape[0], k
-    cdef int64_t i, start, m, next_row, work = 0
+    cdef int64_t i, y, start, m, next_row, work = 0
     cdef const int64_t* indptr = rows.view.indptr
     cdef const int32_t* columns = rows.view.indices
     cdef const int32_t* labels = NULL
@@ -330,6 +365,9 @@ cdef Py_ssize_t visit_rows(BlockWeights weights, SvmRows rows, RowDuals duals, c
     cdef double* bias = &weights.bias[0]
     cdef double* scores = weights.spare
     cdef double* change = scores + K
+    cdef double* side = change + 2 * K
+    cdef const uint8_t* members = &weights.members[0, 0] if weights.members.shape[0] else NULL
+    cdef const double* factors = &weights.factors[0, 0] if weights.factors.shape[0] else NULL
     cdef double* alpha = &duals.alpha[0, 0]
     cdef double* gaps = &duals.gaps[0]
     cdef int32_t* skip = &duals.skip[0]
@@ -378,10 +416,20 @@ cdef Py_ssize_t visit_rows(BlockWeights weights, SvmRows rows, RowDuals duals, c
         elif t.joint:
             moved = step_crammer_singer(t, scores, K, labels[i], C[i], norms[i], alpha + i * K, change, change + K)
         else:
-            other = cost_of(t, C[i], norms[i])
-            own = cost_of(t, own_C[i], norms[i]) if own_C[i] != C[i] else other
-            moved = step_one_vs_rest(t, scores, K, labels[i] - t.first, own, other, alpha + i * K, change, &bounds,
-                                     &rests)
+            y = labels[i] - t.first
+            if members == NULL:
+                for k in range(K):
+                    side[k] = 1.0 if k == y else -1.0
+            else:
+                for k in range(K):
+                    side[k] = 1.0 if members[labels[i] * K + k] else -1.0
+            if factors != NULL:
+                moved = step_each_cost(t, scores, K, side, C[i], norms[i], factors, alpha + i * K, change, &bounds,
+                                       &rests)
+            else:
+                other = cost_of(t, C[i], norms[i])
+                own = cost_of(t, own_C[i], norms[i]) if own_C[i] != C[i] else other
+                moved = step_one_vs_rest(t, scores, K, side, own, other, alpha + i * K, change, &bounds, &rests)
         if moved:
             for k in range(K):
                 bias[k] += t.scaling * change[k]
@@ -407,18 +455,19 @@ def due_rows(int32_t[::1] skip, int64_t[::1] order):
     return size
 
 
-def objective_and_gap(EpochState[::1] task, const double[:, ::1] scores, Py_ssize_t start, SvmRows rows not None,
-                      const double[:, ::1] alpha, double[::1] gaps, int32_t[::1] skip):
+def objective_and_gap(BlockWeights weights not None, const double[:, ::1] scores, Py_ssize_t start,
+                      SvmRows rows not None, const double[:, ::1] alpha, double[::1] gaps, int32_t[::1] skip):
     """The gaps of rows from their scores: exact as long as the weights rest. Rows with C = 0 stay out.
 
     Adds to the task's loss and linear. A dropped row that can move, and one with much to win, is due.
     """
     cdef Py_ssize_t i, k, y, K = scores.shape[1]
-    cdef EpochState* t = &task[0]
+    cdef EpochState* t = &weights.task[0]
     cdef const double[::1] C = rows.C
+    cdef bint own
     cdef double D, G, a, cost, shortfall, loss, top, gap, linear
     check_kind(t, rows, K)
-    if not 0 <= start <= start + scores.shape[0] <= rows.C.shape[0] == alpha.shape[0]:
+    if not 0 <= start <= start + scores.shape[0] <= rows.C.shape[0] == alpha.shape[0] or K != weights.W.shape[1]:
         raise ValueError(f"{scores.shape[0]} rows from {start} and {alpha.shape[0]} dual variables do not fit")
     with nogil:
         for i in range(start, start + scores.shape[0]):
@@ -448,8 +497,11 @@ def objective_and_gap(EpochState[::1] task, const double[:, ::1] scores, Py_ssiz
                 linear -= 0.5 * D * alpha[i, y] * alpha[i, y]
             else:
                 for k in range(K):
-                    shortfall = 1.0 - (scores[i - start, k] if k == y else -scores[i - start, k])
-                    cost = rows.own_C[i] if k == y else C[i]
+                    own = weights.has(rows.labels[i], k)
+                    shortfall = 1.0 - (scores[i - start, k] if own else -scores[i - start, k])
+                    cost = rows.own_C[i] if own else C[i]
+                    if weights.factors.shape[0]:
+                        cost *= weights.factors[own, k]
                     D = 0.5 / cost if t.squared else 0.0
                     a = alpha[i, k]
                     linear += a - 0.5 * D * a * a

@@ -1,12 +1,20 @@
 import numpy as np
 from numpy.typing import NDArray
 
+class Sides:
+    def __init__(
+        self,
+        labels: NDArray[np.int32],
+        ones: NDArray[np.int64],
+        C: NDArray[np.float64],
+        own_C: NDArray[np.float64],
+        members: NDArray[np.uint8],
+        factors: NDArray[np.float64],
+    ) -> None: ...
+
 def squared_hinge(
     scores: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    ones: NDArray[np.int64],
-    C: NDArray[np.float64],
-    own_C: NDArray[np.float64],
+    sides: Sides,
     residual: NDArray[np.float64],
     curvature: NDArray[np.float64],
     losses: NDArray[np.float64],
@@ -14,10 +22,7 @@ def squared_hinge(
 def line_derivatives(
     scores: NDArray[np.float64],
     along: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    ones: NDArray[np.int64],
-    C: NDArray[np.float64],
-    own_C: NDArray[np.float64],
+    sides: Sides,
     steps: NDArray[np.float64],
     found: NDArray[np.float64],
 ) -> None: ...

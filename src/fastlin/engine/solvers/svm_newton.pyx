@@ -1,6 +1,7 @@
 """The squared losses of SVMs by the scores of rows: the hinge, one against the rest, for several labels together.
 
-With z = ±1, C the weight of a row in the problem of a label (own_C where z = 1) and the shortfall ξ = max(0, 1 − z s):
+With z = ±1, C the weight of a row in the problem of a label (own_C where z = 1) and the shortfall ξ = max(0, 1 − z s),
+where a row's z is that of its label or, of a row that may have several, of its set of labels:
 
     loss  Σ C ξ²,      residual  −2 C z ξ,      curvature  2C where ξ > 0
     along a line s + αu:   φ′(α) = −Σ 2 C z u ξ(α),      φ″(α) = Σ 2 C u² of the rows with ξ(α) > 0
@@ -8,33 +9,84 @@ With z = ±1, C the weight of a row in the problem of a label (own_C where z = 1
 And the ε-insensitive loss of a target, where z = sgn(y − s) and ξ = max(0, |y − s| − ε), with the same formulas.
 """
 
-from libc.stdint cimport int32_t, int64_t
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
-cdef int prove(Py_ssize_t n, const int32_t[::1] labels, const double[::1] C, const double[::1] own_C) except -1:
-    if not labels.shape[0] == C.shape[0] == own_C.shape[0] == n:
-        raise ValueError(f"labels or weights do not fit {n} rows")
-    return 0
+cdef struct RowSides:
+    int64_t label
+    const uint8_t* members           # NULL: the row has one label
+    double C, own_C
+    const double* of_rest            # NULL: no factors
+    const double* of_own
 
 
-def squared_hinge(const double[:, ::1] scores, const int32_t[::1] labels, const int64_t[::1] ones,
-                  const double[::1] C, const double[::1] own_C, double[:, ::1] residual,
+cdef inline bint has_label(const RowSides* row, int64_t one, Py_ssize_t k) noexcept nogil:
+    """Whether a row has the label `one`, that of column k."""
+    return row.members[k] if row.members != NULL else one == row.label
+
+
+cdef inline double cost_of(const RowSides* row, Py_ssize_t k, bint own) noexcept nogil:
+    """C of a row in the problem of column k."""
+    cdef double cost = row.own_C if own else row.C
+    return cost * (row.of_own[k] if own else row.of_rest[k]) if row.of_own != NULL else cost
+
+
+@cython.final
+cdef class Sides:
+    """The sides of rows in the problems of some labels, `ones`, and what they cost there.
+
+    Where a row may have several labels, its label is the number of a set, `members` [sets, K] says which of these
+    labels are in each, and `factors`, [2, K], what C is multiplied by without a label, and with it; else both are of
+    length 0.
+    """
+
+    cdef const int32_t[::1] labels
+    cdef const int64_t[::1] ones
+    cdef const double[::1] C, own_C
+    cdef const uint8_t[:, ::1] members
+    cdef const double[:, ::1] factors
+
+    def __cinit__(self, const int32_t[::1] labels, const int64_t[::1] ones, const double[::1] C,
+                  const double[::1] own_C, const uint8_t[:, ::1] members, const double[:, ::1] factors):
+        cdef Py_ssize_t K = ones.shape[0]
+        if not labels.shape[0] == C.shape[0] == own_C.shape[0]:
+            raise ValueError(f"weights do not fit {labels.shape[0]} rows")
+        if (members.shape[0] and members.shape[1] != K) or (
+                factors.shape[0] and (factors.shape[0] != 2 or factors.shape[1] != K)):
+            raise ValueError(f"sets of labels, or their factors, do not fit {K} columns")
+        self.labels, self.ones, self.C, self.own_C = labels, ones, C, own_C
+        self.members, self.factors = members, factors
+
+    cdef inline RowSides of_row(self, Py_ssize_t i) noexcept nogil:
+        """Those of a row."""
+        cdef RowSides row = RowSides(self.labels[i], NULL, self.C[i], self.own_C[i], NULL, NULL)
+        if self.members.shape[0]:
+            row.members = &self.members[row.label, 0]
+        if self.factors.shape[0]:
+            row.of_rest, row.of_own = &self.factors[0, 0], &self.factors[1, 0]
+        return row
+
+
+def squared_hinge(const double[:, ::1] scores, Sides sides not None, double[:, ::1] residual,
                   double[:, ::1] curvature, double[::1] losses):
-    """Residuals and curvatures of rows, [n, K], and the loss of each column; `ones` are the columns' labels."""
-    cdef int64_t y
+    """Residuals and curvatures of rows, [n, K], and the loss of each column."""
     cdef Py_ssize_t i, k, n = scores.shape[0], K = scores.shape[1]
     cdef double z, xi, cost
-    prove(n, labels, C, own_C)
-    if not (residual.shape[0] == curvature.shape[0] == n and residual.shape[1] == curvature.shape[1] == K
-            and losses.shape[0] == ones.shape[0] == K):
+    cdef bint own
+    cdef RowSides row
+    cdef const int64_t[::1] ones = sides.ones
+    if not (residual.shape[0] == curvature.shape[0] == sides.labels.shape[0] == n
+            and residual.shape[1] == curvature.shape[1] == losses.shape[0] == sides.ones.shape[0] == K):
         raise ValueError(f"residuals, curvatures or losses do not fit [{n}, {K}] scores")
     losses[:] = 0
     with nogil:
         for i in range(n):
-            y = labels[i]
+            row = sides.of_row(i)
             for k in range(K):
-                z = 1.0 if ones[k] == y else -1.0
-                cost = own_C[i] if ones[k] == y else C[i]
+                own = has_label(&row, ones[k], k)
+                z = 1.0 if own else -1.0
+                cost = cost_of(&row, k, own)
                 xi = 1.0 - z * scores[i, k]
                 xi = xi if xi > 0 else 0.0
                 residual[i, k] = -2 * cost * z * xi
@@ -42,25 +94,26 @@ def squared_hinge(const double[:, ::1] scores, const int32_t[::1] labels, const 
                 losses[k] += cost * xi * xi
 
 
-def line_derivatives(const double[:, ::1] scores, const double[:, ::1] along, const int32_t[::1] labels,
-                     const int64_t[::1] ones, const double[::1] C, const double[::1] own_C, const double[::1] steps,
-                     double[:, ::1] found):
+def line_derivatives(const double[:, ::1] scores, const double[:, ::1] along, Sides sides not None,
+                     const double[::1] steps, double[:, ::1] found):
     """φ′ and φ″ of each column at its step, into the lines of `found`, [2, K]."""
-    cdef int64_t y
     cdef Py_ssize_t i, k, n = scores.shape[0], K = scores.shape[1]
     cdef double z, u, xi, cost
-    prove(n, labels, C, own_C)
-    if not (along.shape[0] == n and along.shape[1] == steps.shape[0] == ones.shape[0] == found.shape[1] == K
-            and found.shape[0] == 2):
+    cdef bint own
+    cdef RowSides row
+    cdef const int64_t[::1] ones = sides.ones
+    if not (along.shape[0] == sides.labels.shape[0] == n and found.shape[1] == K
+            and along.shape[1] == steps.shape[0] == sides.ones.shape[0] == K and found.shape[0] == 2):
         raise ValueError(f"a direction, steps or derivatives do not fit [{n}, {K}] scores")
     found[:, :] = 0
     with nogil:
         for i in range(n):
-            y = labels[i]
+            row = sides.of_row(i)
             for k in range(K):
-                z = 1.0 if ones[k] == y else -1.0
+                own = has_label(&row, ones[k], k)
+                z = 1.0 if own else -1.0
                 u = along[i, k]
-                cost = own_C[i] if ones[k] == y else C[i]
+                cost = cost_of(&row, k, own)
                 xi = 1.0 - z * (scores[i, k] + steps[k] * u)
                 if xi > 0:
                     found[0, k] -= 2 * cost * z * u * xi

@@ -97,7 +97,7 @@ class ImprovedScaling:
         self.level = np.ascontiguousarray(level.reshape(sums.shape), np.int32)
 
     def update_expectations(self, theta: Vector, gradient: Vector) -> None:  # noqa: ARG002 - the residuals say it all
-        self.p = self.part.likelihood.expected(self.part.map(self.problem.residual))
+        self.p = self.part.one_right.expected(self.part.map(self.problem.residual))
 
     def steps(self, side: ScaledSide, theta: Vector, delta: Vector) -> None:
         problem, design, p = self.problem, self.part.design, self.p
@@ -208,12 +208,12 @@ def _store_expected(part: Partition, model: LogLinearModel, theta: Vector, out: 
     """w p of each row."""
     residual = part.map(model.residual)
     log_linear_passes.fill_loss(part, residual, model, theta)
-    part.map(out)[:] = part.likelihood.expected(residual)
+    part.map(out)[:] = part.one_right.expected(residual)
 
 
 def _fill_observed(part: Partition, residual: Vector) -> float:
     """w e_y."""
-    residual[:] = part.likelihood.observed(residual.shape[1])
+    residual[:] = part.one_right.observed(residual.shape[1])
     return 0.0
 
 

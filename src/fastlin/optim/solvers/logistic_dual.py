@@ -18,7 +18,7 @@ from fastlin.engine.solvers import logistic_dual
 from fastlin.optim import log_linear_passes
 from fastlin.optim.certificate import prior_gap
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.likelihoods import divergence
+from fastlin.optim.likelihoods import OneVsRestLikelihood
 from fastlin.optim.log_linear_passes import LogLinearModel
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays, RowRange
@@ -43,10 +43,10 @@ ROUNDING_SHARE = 1e-13  # of f: a gap lost in rounding
 
 
 def has_logistic_dual(problem: LogLinearProblem) -> bool:
-    """Whether the dual exists: labels, dense weights, a Gaussian prior on each, and features."""
+    """Whether the dual exists: labels, one a row or several, dense weights, a Gaussian prior on each, and features."""
     return (
         isinstance(problem.layout, DenseWeights)
-        and problem.partitions.has_labels
+        and (problem.partitions.has_labels or problem.partitions.has_label_sets)
         and problem.prior.l1 == 0
         and problem.n_weights > 0
         and bool((problem.prior.precision > 0).all())
@@ -83,7 +83,9 @@ class LogisticDual:
             allocate("patience", 1, np.int8), values,
         )  # fmt: skip
         self.row_ranges = row_ranges(parts.sizes)
-        self.met, self.spread = np.zeros((2, len(self.row_ranges)))  # the sum of the gaps of each, and the spread of a
+        n_ranges, of_each = len(self.row_ranges), problem.partitions.has_label_sets
+        self.met = np.zeros(n_ranges)  # the sum of the gaps of each
+        self.spread = np.zeros((n_ranges, problem.width) if of_each else n_ranges)  # that of a; of each label or in all
         problem.passes += int(theta.any())
         spreads = problem.data.each(_begin, problem.model, self.rows, self.deviation, theta, self.row_ranges)
         self.spread[:] = list(itertools.chain.from_iterable(spreads))
@@ -105,9 +107,9 @@ class LogisticDual:
 
     def epoch(self, generator: np.random.Generator) -> float:
         """Visit the rows that do not rest, stretch by stretch, in a new order; returns the sum of the gaps last met."""
-        problem, step = self.problem, 0.0
+        problem, step = self.problem, np.zeros(self.spread.shape[1:])
         if problem.size > problem.n_weights:
-            step = INTERCEPT_DAMPING / max(float(self.spread.sum()), 1e-3)
+            step = INTERCEPT_DAMPING / np.maximum(self.spread.sum(axis=0), 1e-3)
         several = len(self.row_ranges) > 1
         for index in generator.permutation(len(self.row_ranges)) if several else range(1):
             with problem.partitions.row_range(*self.row_ranges[index]) as stretch:
@@ -115,7 +117,7 @@ class LogisticDual:
         self.bias += step * self.violation
         return float(self.met.sum())
 
-    def _visit(self, rows: RowRange, index: int, step: float, generator: np.random.Generator) -> None:
+    def _visit(self, rows: RowRange, index: int, step: NDArray[np.float64], generator: np.random.Generator) -> None:
         problem, own = self.problem, self.rows
         values = rows.map_non_zeros(own.values[0])[:, 0] if own.values else rows.values
         state, norms, gaps = rows.map(own.state), rows.map(own.norms)[:, 0], rows.map(own.gaps)[:, 0]
@@ -126,8 +128,8 @@ class LogisticDual:
         share = max(1, int(BUDGET * len(norms) / (len(values) + len(norms)) / (problem.width + 7)))
         for start in range(0, len(order), share):
             before = self.bias.copy()
-            logistic_dual.dual_epoch(data, order[start : start + share], self.C, step, self.W, self.bias)
-            if step:
+            _visit_rows(rows.labels, data, order[start : start + share], self.C, step, self.W, self.bias)
+            if step.any():
                 self.violation += (self.bias - before) / step
         rest -= 1
         little = gaps[order] < SMALL_GAP * gaps.mean()
@@ -158,10 +160,14 @@ class LogisticDual:
         distance, _ = problem.backward(theta, gradient, _fill_mixed, problem.model, theta, self.rows.state, kept, rest)
         return distance + prior_gap(problem, gradient)
 
-    def _mixture(self) -> tuple[float, Any]:
+    def _mixture(self) -> tuple[Any, Any]:
         total, held = self.problem.data.fold(_masses, self.rows.state)
-        kept = min(1.0, float((held / np.maximum(total, MIN_PROBABILITY)).min()))
-        return kept, (held - kept * total) / self.problem.partitions.total_weight
+        if not self.problem.partitions.has_label_sets:
+            kept = min(1.0, float((held / np.maximum(total, MIN_PROBABILITY)).min()))
+            return kept, (held - kept * total) / self.problem.partitions.total_weight
+        shares, mass = np.minimum(1.0, (held / np.maximum(total, MIN_PROBABILITY)).min(axis=0)), held.sum(axis=0)
+        shares[mass == 0] = 1.0
+        return shares, np.divide(held - shares * total, mass, out=np.zeros(held.shape), where=mass > 0)
 
     def copy_to(self, theta: Vector) -> None:
         n = self.problem.n_weights
@@ -185,9 +191,9 @@ def _begin(
     deviation: Vector,
     theta: Vector,
     ranges: list[tuple[int, int, int]],
-) -> list[float]:
+) -> list[Any]:
     """Norms of rows, and the first a: nearly the labels, or what θ says. Returns the spread of a in each range."""
-    design, labels = part.design, part.labels
+    design, labels = part.design, part.any_labels
     values = design.values
     if rows.values:
         values = part.map(rows.values[0])[:, 0]
@@ -196,19 +202,13 @@ def _begin(
     squares = np.square(values, dtype=np.float64)
     part.map(rows.norms)[filled, 0] = np.add.reduceat(squares, design.indptr[:-1][filled])
 
-    width = model.layout.width
-    K = max(2, width)
-    a = np.full((design.n_rows, K), INITIAL_MASS / K)
-    a[np.arange(design.n_rows), labels.codes] += 1 - INITIAL_MASS
+    a = labels.first_shares(INITIAL_MASS)
     if theta.any():
         residual = part.map(model.residual)
         log_linear_passes.fill_loss(part, residual, model, theta)
         a = np.clip(labels.probabilities(residual), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     state = part.map(rows.state)
-    if width == 1:
-        state[:] = np.stack([np.log(a[:, 1] / a[:, 0]), a[:, 1]], axis=1)
-    else:
-        state[:, :K], state[:, K:] = np.log(a), a
+    state[:] = labels.dual_state(a)
     part.map(rows.gaps)[:] = np.inf
     own = [slice(start, stop) for place, start, stop in ranges if place == part.index]
     return [labels.take(some).mean_variance(_shares(state)[some]) for some in own]
@@ -216,7 +216,7 @@ def _begin(
 
 def _fill_distances(part: Partition, residual: Vector, state: PerRowArrays) -> float:
     """w (a − e_y)."""
-    part.labels.fill_residual(_shares(part.map(state)), residual)
+    part.any_labels.fill_residual(_shares(part.map(state)), residual)
     return 0.0
 
 
@@ -226,21 +226,20 @@ def _fill_mixed(
     model: LogLinearModel,
     theta: Vector,
     state: PerRowArrays,
-    kept: float,
+    kept: Any,
     rest: Any,
 ) -> float:
     """w (a' − e_y) of a' = kept · a + rest; returns Σ w KL(a' ‖ p)."""
     scores = np.empty((part.design.n_rows, model.layout.width))
     log_linear_passes.write_scores(part, model, theta, scores)
-    a = kept * _of_all_labels(part.map(state)) + rest
-    part.labels.fill_residual(a[:, -model.layout.width :], residual)
-    return divergence(a, part.labels.log_proba(scores), part.labels.row_weights())
+    found: float = part.any_labels.fill_mixture(_shares(part.map(state)), scores, kept, rest, residual)
+    return found
 
 
 def _masses(part: Partition, state: PerRowArrays) -> tuple[Vector, Vector]:
     """Σ w a, and Σ w e_y."""
-    a, mass = _of_all_labels(part.map(state)), part.labels.row_weights()
-    return (mass * a).sum(axis=0), np.bincount(part.labels.codes, mass[:, 0], minlength=a.shape[1])
+    found: tuple[Vector, Vector] = part.any_labels.dual_masses(_shares(part.map(state)))
+    return found
 
 
 def _shares(state: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -248,10 +247,21 @@ def _shares(state: NDArray[np.float64]) -> NDArray[np.float64]:
     return state[:, state.shape[1] // 2 :]
 
 
-def _of_all_labels(state: NDArray[np.float64]) -> NDArray[np.float64]:
-    """a, [n, K], of two labels too."""
-    a = _shares(state)
-    return np.concatenate([1 - a, a], axis=1) if a.shape[1] == 1 else a
+def _visit_rows(
+    labels: Any,
+    rows: logistic_dual.LogisticRows,
+    order: NDArray[np.int64],
+    C: float,
+    step: NDArray[np.float64],
+    W: Vector,
+    bias: Vector,
+) -> None:
+    """A bounded piece of an epoch, with one 1/ρ for all labels, or one for each."""
+    if isinstance(labels, OneVsRestLikelihood):
+        sets = logistic_dual.SetsOfRows(labels.codes, labels.members, labels.factors)
+        logistic_dual.one_vs_rest_epoch(rows, sets, order, C, step, W, bias)
+    else:
+        logistic_dual.dual_epoch(rows, order, C, float(step), W, bias)
 
 
 def maximise(

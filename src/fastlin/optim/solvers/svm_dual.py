@@ -72,6 +72,12 @@ class LabelBlock:
         self.task["first"] = first + (costs.n_columns == 1)  # a single column is that of label 1
         self.task["patience"] = PATIENCE[costs.joint]
         self.task["regression"], self.task["epsilon"] = costs.epsilon is not None, costs.epsilon or 0.0
+        self.members: NDArray[np.uint8] = np.empty((0, width), np.uint8)  # of a row's set, where there are several
+        self.side_factors = np.empty((0, width))
+        if len(costs.members):
+            self.members = np.ascontiguousarray(costs.members[:, self.columns])
+        if len(costs.side_factors):
+            self.side_factors = np.ascontiguousarray(costs.side_factors[:, self.columns])
         self._row_states = [self._allocate(problem.scratch, size, width) for size in sizes]
         for C, kept in zip(problem.C, self._row_states, strict=True):
             with C.map() as its_C, kept.skip.map() as skip:
@@ -115,6 +121,8 @@ class LabelBlock:
                     sign = np.where(own, 1.0, -1.0)
                     others = limit if costs.squared else block.C
                     limits = np.where(own, limit[:, None], others[:, None])
+                    if len(self.side_factors) and not costs.squared:
+                        limits = limits * np.where(own, self.side_factors[1], self.side_factors[0])
                     alpha = np.clip(before[:, self.columns] * sign, 0, limits)
                     again = alpha * sign
                 kept.alpha[:] = alpha
@@ -152,7 +160,9 @@ class LabelBlock:
             return np.where(self._own(labels), 1, -1) * kept.alpha
 
     def _own(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which column is that of each row's label."""
+        """Which column is that of each row's label, or which columns are those of its labels."""
+        if len(self.members):
+            return np.asarray(self.members[labels].astype(bool))
         return labels[:, None] == self.task["first"] + np.arange(len(self.bias))
 
     def begin_round(self) -> None:
@@ -173,7 +183,7 @@ class LabelBlock:
 
     def visit(self, block: SegmentBlock, rows: slice) -> None:
         """A visit of a segment in a round: to some of its rows, those that are due."""
-        position, weights = 0, svm_dual.BlockWeights(self.task, self.weights, self.bias, self.limits)
+        position, weights = 0, self._bound()
         with self.rows_of(block.number) as kept:
             duals = svm_dual.RowDuals(kept.alpha, kept.gaps, kept.skip, kept.wait)
             skip = np.ascontiguousarray(kept.skip[rows])
@@ -206,10 +216,11 @@ class LabelBlock:
 
     def measure_segment(self, block: SegmentBlock) -> None:
         """The part of a segment in the exact objective and gap; its rows with much to win are due."""
+        weights = self._bound()
         with self.rows_of(block.number) as kept:
 
             def infer(scores: Floats, start: int, _: int) -> None:
-                svm_dual.objective_and_gap(self.task, scores, start, block.bound, kept.alpha, kept.gaps, kept.skip)
+                svm_dual.objective_and_gap(weights, scores, start, block.bound, kept.alpha, kept.gaps, kept.skip)
 
             parallel.forward(block.rows, self.weights, self.problem.objective.scaling * self.bias, infer, None)
             self.gaps[block.number] = kept.gaps.sum()
@@ -224,6 +235,10 @@ class LabelBlock:
             raise ValueError("the objective overflows: scale the features, or lower C and the weights of the rows")
         self.finished = self.gap <= tol * self.objective
         self._reset_limits()
+
+    def _bound(self) -> svm_dual.BlockWeights:
+        """The weights as the kernels take them."""
+        return svm_dual.BlockWeights(self.task, self.weights, self.bias, self.limits, self.members, self.side_factors)
 
     def _reset_limits(self) -> None:
         """Drop nobody in the next round."""

@@ -169,7 +169,10 @@ class PrimalBlock:
         epsilon = self.problem.objective.epsilon
         if epsilon is not None:
             return partial(of_targets, *scores, rows.targets, epsilon, rows.C)
-        return partial(of_labels, *scores, rows.labels, self.ones[columns], rows.C, rows.own_cost)
+        members = np.ascontiguousarray(self.block.members[:, columns])
+        factors = np.ascontiguousarray(self.block.side_factors[:, columns])
+        sides = svm_newton.Sides(rows.labels, self.ones[columns], rows.C, rows.own_cost, members, factors)
+        return partial(of_labels, *scores, sides)
 
     def _scores_of(self, rows: SegmentBlock, theta: Floats) -> Floats:
         bias = self.scaling * theta[self.n] if self.scaling else np.zeros(theta.shape[1])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,11 @@ NO_TARGETS: Floats = np.empty(0)
 
 @dataclass(frozen=True)
 class SvmObjective:
-    """What is to be minimised: ½‖θ‖² + Σ_i C_i ℓ_i."""
+    """What is to be minimised: ½‖θ‖² + Σ_i C_i ℓ_i.
+
+    Where a row may have several labels, `members` says which of the columns' labels each set has, and `side_factors`
+    what multiplies the costs of rows without a label, and with it.
+    """
 
     C: float
     factors: Floats | None  # of the labels
@@ -36,6 +40,8 @@ class SvmObjective:
     scaling: float  # the value of the intercept's feature; 0 for none
     share: float  # what is reported of the objective
     epsilon: float | None = None  # of regression: the residual that costs nothing; None: rows have labels
+    members: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 0), np.uint8))  # [sets, columns]
+    side_factors: Floats = field(default_factory=lambda: np.empty((0, 0)))  # [2, columns]; of length 0 for ones
 
     @property
     def weighs_positive(self) -> bool:
