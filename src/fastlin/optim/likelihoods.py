@@ -369,8 +369,7 @@ class OneVsRestLikelihood(LabelLikelihood):
 
     def first_shares(self, mass: float) -> NDArray[np.float64]:
         """a of every label: nearly 1 of those that a row has, nearly 0 of the others."""
-        found: NDArray[np.float64] = 0.5 * mass + (1 - mass) * self.members[self.codes]
-        return found
+        return 0.5 * mass + (1 - mass) * self.members[self.codes].astype(np.float64)
 
     def probabilities(self, residual: BlockArray) -> NDArray[np.float64]:
         """p of every label from residuals; ½ of those without a weight."""
