@@ -86,8 +86,8 @@ class Certificate:
             return of_intercepts + prior_gap(problem, gradient)
         counts = problem.counts(theta, gradient)[:n]
         return of_intercepts + min(
-            _penalty_gap(problem, theta, counts, share) + (1 - share) ** 2 * objective
-            for share in _shares(problem, counts)
+            penalty_gap(problem, theta, counts, share) + (1 - share) ** 2 * objective
+            for share in dual_shares(problem, counts)
         )
 
 
@@ -114,7 +114,9 @@ def duality_gap(problem: LogLinearProblem, theta: Vector, gradient: Vector, want
     if problem.prior.l1 == 0:
         return divergence + prior_gap(problem, gradient)
     counts = problem.counts(theta, gradient)[: problem.n_weights]
-    return min(a.divergence(share) + _penalty_gap(problem, theta, counts, share) for share in _shares(problem, counts))
+    return min(
+        a.divergence(share) + penalty_gap(problem, theta, counts, share) for share in dual_shares(problem, counts)
+    )
 
 
 def prior_gap(problem: LogLinearProblem, gradient: Vector) -> float:
@@ -128,7 +130,7 @@ def prior_gap(problem: LogLinearProblem, gradient: Vector) -> float:
     return 0.5 * sum(problem.workers.map(of_columns, problem.feature_blocks))
 
 
-def _shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
+def dual_shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
     """How far a may be scaled towards e_y: until |g| ≤ λ₁, and with a Gaussian part not at all, which may be better."""
     prior = problem.prior
     if prior.groups is not None:
@@ -138,7 +140,7 @@ def _shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
     return [least] if least == 1 or not problem.prior.precision.any() else [least, 1.0]
 
 
-def _penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share: float) -> float:
+def penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share: float) -> float:
     """Σ h(θ) + h*(−g) + g θ over the weights of an elastic net, for g = share · counts."""
     prior, precisions = problem.prior, np.empty(0)
     if prior.groups is not None:

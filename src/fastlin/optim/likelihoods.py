@@ -1,7 +1,7 @@
 """What the scores of a block of rows mean: labels of each row, or rows that compete within a group."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,6 +213,18 @@ class ConditionalLogitLikelihood:
         if len(self.weights):
             variances *= np.repeat(self.weights, np.diff(self.starts))[:, np.newaxis]
         return variances
+
+
+class RowLoss(Protocol):
+    """What rows mean, as partitions keep it."""
+
+    @property
+    def width(self) -> int:
+        """The columns of scores."""
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All but the width, in their order."""
 
 
 def _bernoulli_variances(shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.design import Design, count_rows, order_by_frequency
-from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood
+from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, RowLoss
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 from fastlin.validation import CSRRows
@@ -142,7 +142,7 @@ class PartitionFiles(NamedTuple):
 
     @classmethod
     def of(
-        cls, design: Design, inference: Likelihood, matrix: Iterable[ScratchArray], meaning: Iterable[ScratchArray]
+        cls, design: Design, inference: RowLoss, matrix: Iterable[ScratchArray], meaning: Iterable[ScratchArray]
     ) -> Self:
         """Those of a design and an inference whose arrays are held so."""
         kind, width = type(inference), inference.width
@@ -158,7 +158,7 @@ class Partitions:
         self._allocated = itertools.count()
 
     @classmethod
-    def single(cls, design: Design, inference: Likelihood) -> Self:
+    def single(cls, design: Design, inference: RowLoss) -> Self:
         """One part, in memory."""
         parts = cls(design.features, ScratchSpace())
         matrix, meaning = (

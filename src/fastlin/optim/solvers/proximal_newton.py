@@ -152,7 +152,6 @@ def minimise(
 ) -> None:
     """Move θ to the minimum of f + λ₁‖θ‖₁, or of f + Σ_j λ_j ‖θ_j‖₂."""
     saved, limit = monitor.resume(NAME), MIN_CG_ITERATIONS
-    make_model = QuadraticModel if problem.prior.groups is None else GroupModel
     point = ProximalSearch(problem, theta, saved)
     if saved is not None:
         limit = saved.integer("limit", MIN_CG_ITERATIONS, MAX_CG_ITERATIONS)
@@ -163,10 +162,17 @@ def minimise(
         while not monitor.log_iteration(point.value, point.gradient_norm, theta, point.gradient, passes=problem.passes):
             monitor.maybe_save()
             monitor.iterations += 1
-            model = make_model(columns, theta, point.gradient, point.steepest)
-            limit = solve(model, limit)
-            if not point.follow(columns, model):
+            limit, moved = take_step(columns, point, limit)
+            if not moved:
                 break
+
+
+def take_step(columns: Columns, point: ProximalSearch, limit: int) -> tuple[int, bool]:
+    """Go to a model's optimum; returns the limit of the next one's conjugate gradients, and whether f fell."""
+    make_model = QuadraticModel if point.problem.prior.groups is None else GroupModel
+    model = make_model(columns, point.theta, point.gradient, point.steepest)
+    limit = solve(model, limit)
+    return limit, point.follow(columns, model)
 
 
 def _advance(part: Partition, scores: PerRowArrays, direction_scores: PerRowArrays, step: float) -> None:
