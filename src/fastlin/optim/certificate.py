@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core import vector_ops
 from fastlin.optim import log_linear_passes
 from fastlin.optim.log_linear_passes import LogLinearModel
-from fastlin.optim.log_linear_problem import LogLinearProblem
+from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partition, PerRowArrays
 
 Vector = NDArray[np.float64]
@@ -91,9 +91,8 @@ class Certificate:
         )
 
 
-def has_dual(problem: LogLinearProblem) -> bool:
+def has_dual(prior: WeightPrior) -> bool:
     """Whether there is a prior on every weight: without one the dual bounds nothing."""
-    prior = problem.prior
     return (prior.l1 > 0 and bool((prior.l1_scale > 0).all())) or bool((prior.precision > 0).all())
 
 
@@ -110,7 +109,7 @@ def duality_gap(problem: LogLinearProblem, theta: Vector, gradient: Vector, want
     if free:
         gradient = np.empty(problem.size)
         residual = problem.data.allocate("dual_residual", problem.width, transient=True)
-        divergence, _ = problem.backward(theta, gradient, _fill_dual, a.logs, *a.mixture, residual=residual)
+        divergence, _ = problem.backward(theta, gradient, fill_dual, a.logs, *a.mixture, residual=residual)
     if problem.prior.l1 == 0:
         return divergence + prior_gap(problem, gradient)
     counts = problem.counts(theta, gradient)[: problem.n_weights]
@@ -215,9 +214,7 @@ def _store_log_proba(part: Partition, model: LogLinearModel, theta: Vector, logs
     part.map(logs)[:] = part.likelihood.log_proba(scores)
 
 
-def _fill_dual(
-    part: Partition, residual: Vector, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector
-) -> float:
+def fill_dual(part: Partition, residual: Vector, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector) -> float:
     """Write w(a − e_y) of a partition; returns Σ w KL(a ‖ p)."""
     wa, divergence = part.labels.mixed_residual(part.map(logs), shift, kept, rest, 1.0)
     part.labels.fill_residual((wa / part.labels.row_weights())[:, -residual.shape[1] :], residual)
