@@ -349,7 +349,9 @@ def test_types_labels_and_pickles():
 @pytest.mark.parametrize(
     "parameters, match",
     [
-        ({"penalty": "l1"}, "SGDClassifier"),
+        ({"penalty": "l1", "loss": "hinge", "dual": "auto"}, "penalty='l1' and loss='hinge'"),
+        ({"penalty": "l1", "multi_class": "crammer_singer", "dual": False}, "multi_class='crammer_singer'"),
+        ({"penalty": "l1", "dual": True}, "dual=True"),
         ({"penalty": "l3"}, "penalty must be one of 'l2'"),
         ({"loss": "hinges"}, "did you mean 'hinge'"),
         ({"multi_class": "crammer"}, "did you mean 'crammer_singer'"),

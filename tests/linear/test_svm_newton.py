@@ -116,7 +116,7 @@ def test_it_is_scikit_learns_model():
 
 def test_the_choice_is_by_cost_and_by_progress(monkeypatch):
     used = []
-    for name in ("train_dual", "train_newton"):
+    for name in ("train_dual", "take_steps"):
         original = getattr(svm_dispatch, name)
         monkeypatch.setattr(
             svm_dispatch, name, lambda *given, name=name, run=original: (used.append(name), run(*given))[1]
@@ -128,14 +128,14 @@ def test_the_choice_is_by_cost_and_by_progress(monkeypatch):
         return used.copy()
 
     few, wide = unscaled(), text_like(n_rows=60, n_features=2000)
-    assert methods(*few) == methods(*few, dual=False) == ["train_newton"]
+    assert methods(*few) == methods(*few, dual=False) == ["take_steps"]
     assert methods(*few, C=1e-9, dual=True) == ["train_dual"]
     assert methods(*few, C=1e-9, loss="hinge") == methods(*few, C=1e-9, loss="hinge", dual=False) == ["train_dual"]
     assert methods(*unscaled(n_labels=3), C=1e-9, multi_class="crammer_singer") == ["train_dual"]
-    assert methods(*few, C=1e-9, multi_class="crammer_singer") == ["train_newton"]  # two labels have one column
+    assert methods(*few, C=1e-9, multi_class="crammer_singer") == ["take_steps"]  # two labels have one column
     assert methods(*wide) == ["train_dual"]
     monkeypatch.setattr(svm_newton, "MAX_DENSE_WEIGHTS", 0)
-    assert methods(*few) == methods(*few, C=1e3) == ["train_dual", "train_newton"]
+    assert methods(*few) == methods(*few, C=1e3) == ["train_dual", "take_steps"]
 
 
 @pytest.mark.parametrize("n_labels", [2, 11])

@@ -167,12 +167,18 @@ def test_small_pieces_of_an_epoch_make_no_difference(monkeypatch):
 
 
 def test_the_choice_is_by_cost_and_by_progress(monkeypatch):
-    used = []
-    for name in ("train_dual", "train_newton", "train_interior"):
-        original = getattr(svm_dispatch, name)
-        monkeypatch.setattr(
-            svm_dispatch, name, lambda *given, name=name, run=original: (used.append(name), run(*given))[1]
-        )
+    used, train_dual, take_steps = [], svm_dispatch.train_dual, svm_dispatch.take_steps
+
+    def dual_ascent(*given):
+        used.append("ascent")
+        train_dual(*given)
+
+    def steps(solver, monitor):
+        used.append(solver.run)
+        take_steps(solver, monitor)
+
+    monkeypatch.setattr(svm_dispatch, "train_dual", dual_ascent)
+    monkeypatch.setattr(svm_dispatch, "take_steps", steps)
 
     def methods(X, y, loss, **options):
         used.clear()
@@ -181,14 +187,14 @@ def test_the_choice_is_by_cost_and_by_progress(monkeypatch):
 
     few, wide = problem()[:2], problem(60, 2000)[:2]
     absolute, squared = LOSSES
-    assert methods(*few, squared) == methods(*few, squared, dual=False) == ["train_newton"]
-    assert methods(*few, absolute, C=1e-6) == ["train_dual"]
-    assert methods(*few, absolute, C=1e5) == ["train_dual", "train_interior"]
-    assert methods(*few, absolute, dual=False) == ["train_interior"]
-    assert methods(*few, absolute, dual=True) == methods(*few, squared, dual=True) == ["train_dual"]
-    assert methods(*wide, absolute) == methods(*wide, absolute, dual=False) == ["train_dual"]  # no Hessian so wide
+    assert methods(*few, squared) == methods(*few, squared, dual=False) == ["newton"]
+    assert methods(*few, absolute, C=1e-6) == ["ascent"]
+    assert methods(*few, absolute, C=1e5) == ["ascent", "interior"]
+    assert methods(*few, absolute, dual=False) == ["interior"]
+    assert methods(*few, absolute, dual=True) == methods(*few, squared, dual=True) == ["ascent"]
+    assert methods(*wide, absolute) == methods(*wide, absolute, dual=False) == ["ascent"]  # no Hessian so wide
     monkeypatch.setattr(svm_newton, "MAX_DENSE_WEIGHTS", 0)
-    assert methods(*few, squared, C=10.0) == ["train_dual", "train_newton"]
+    assert methods(*few, squared, C=10.0) == ["ascent", "newton"]
 
 
 @every_kind

@@ -9,7 +9,6 @@ ANSWERS = "fastlin answers where scikit-learn refuses"
 LABELS = "labels may appear in any call: partial_fit needs no classes="
 PRINTED = "verbose prints other words"
 NEAR = "answers are within tol of the optimum, not of each other"
-L1 = "an L1 norm has no dual ascent; SGDClassifier has one"
 TRANSACTION = "a fit that fails leaves the labels of the fit before it, which the call that follows agrees with"
 INTERCEPT = "the intercept is a feature that is always 1: it counts in ‖x‖², and its step is not damped"
 STEPS = "a step that would turn the weights around is refused; scikit-learn stops at 0"
@@ -46,10 +45,7 @@ DIFFERENT: Reasons = {
     },
     "test_svm": {
         "test_linearsvc_parameters[False-l2-hinge]": f"{ANSWERS}: dual=False changes no optimum",
-        "test_linearsvc_parameters[False-l1-squared_hinge]": L1,
         "test_linear_svm_convergence_warnings": "two steps of Newton's method are enough for six rows",
-        "test_linearsvc": L1,
-        "test_linearsvm_liblinear_sample_weight[LinearSVC-params0]": L1,
     },
     "test_k_means": {
         "test_float_precision[": "centres are float64 whatever the rows are",

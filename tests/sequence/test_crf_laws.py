@@ -338,3 +338,30 @@ def test_steps_that_lead_away_are_no_convergence():
     with pytest.warns(ConvergenceWarning, match=r"scale the features, whose values are up to 3\.\d+e\+06"):
         model = CRF(c2=0.1, solver="sgd", random_state=0).fit(X, y)
     assert not model.converged_
+
+
+# --- the certificate -------------------------------------------------------------------------------------------------
+
+PRIORS = [(c1, c2) for c1 in (0.0, 1e-2, 1.0, 30.0) for c2 in (0.0, 1e-2, 1.0, 30.0) if c1 or c2]
+
+
+@pytest.mark.parametrize("c1, c2", PRIORS)
+@pytest.mark.parametrize("options", [{}, {"weights": "dense", "order": 2}, {"edges": [1, 2]}])
+def test_the_certified_gap_bounds_the_true_one(options, c1, c2):
+    X, y = problem()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best = fit(CRF(c1=c1, c2=c2, solver="lbfgs", tol=1e-9, max_iter=3000, **options), X, y)
+        for max_iter in (1, 5, 30):
+            model = fit(CRF(c1=c1, c2=c2, solver="lbfgs", max_iter=max_iter, tol=1e-9, **options), X, y)
+            assert model.objective_ - best.objective_ <= model.certificate_["duality_gap"] + 1e-9 * model.objective_
+    assert 0 <= best.certificate_["duality_gap"] <= 1e-3 * best.objective_
+
+
+def test_the_warning_names_the_gap_and_without_a_prior_there_is_none():
+    X, y = problem()
+    with pytest.warns(ConvergenceWarning, match=r"the objective is at most \d\.\de.\d+ of it above its minimum"):
+        fit(CRF(c1=1.0, max_iter=2), X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert "duality_gap" not in fit(CRF(c1=0.0, c2=0.0, max_iter=20), X, y).certificate_

@@ -18,7 +18,9 @@ from fastlin.core.multilabel import CERTAIN_SCORE, LabelColumns, independent_pro
 from fastlin.core.sparse_estimator import Scorer, dense_scorer, probabilities, sparse_scorer
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.linear.batch_weights import BatchWeights
+from fastlin.linear.label_columns import as_wide, centre_labels
 from fastlin.linear.maxent import COUNTS, PENALTIES, MaxentClassifier, spread_out
+from fastlin.linear.sparse_fit import fit_sparse
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, OneVsRestLikelihood
@@ -31,7 +33,7 @@ from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
 from fastlin.validation.parameter_kinds import CLASS_WEIGHT, NUMBERS, TRUTH, Integer, Kind, OneOf, ParameterTable, Real
 
-WEIGHTS = ("dense", "observed")
+WEIGHTS = ("dense", "observed", "sparse")
 OF_ONE_LABEL = ("gis", "iis", "sgd", "adagrad")  # solvers of rows that have one label each
 
 
@@ -84,9 +86,10 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         `fit` starts from the present weights.
     n_jobs : int or None
         Threads; they never change a bit of the model.
-    weights : {"dense", "observed"}
+    weights : {"dense", "observed", "sparse"}
         "observed" has weights only for the (feature, label) pairs seen in at least `cutoff` rows; two labels keep two
-        columns there.
+        columns there. "sparse" needs memory for the weights that are not zero, while they are learnt, too, and makes
+        `coef_` a CSR: for an L1 term, rows in memory and solver="auto". The optimum is that of "dense".
     cutoff : int or array of shape (n_features,)
         For weights="observed".
     dtype : {None, "float32", "float64"}
@@ -97,7 +100,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
     Attributes
     ----------
     coef_ : array of shape (1, n_features) for two labels in one column, else (n_labels, n_features)
-        θ.
+        θ; a CSR with weights="sparse" and after `sparsify`.
     intercept_ : array of shape (1,) or (n_labels,)
         b.
     classes_ : array of shape (n_labels,)
@@ -259,6 +262,9 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
     ) -> None:
         """Find the optimum for rows that are proved and laid out, from where models fitted `before` were, if any."""
         solver, n_features = self._check_parameters(), sample.n_features
+        if self.weights == "sparse":
+            fit_sparse(self, sample, parts, evaluate, checkpoint)
+            return
         layout, spread = self._layout(parts, n_features, len(sample.classes)), _label_columns(sample)
         dtype = self._type(sample.dataset)
         kept = self.prior_mean is not None and self.weights == "dense"
@@ -270,7 +276,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
             self.classes_ = sample.classes
 
             def install(found: NDArray[np.float64]) -> None:
-                _centre(problem, found)
+                centre_labels(problem, found)
                 n = problem.n_weights
                 weights = layout.to_matrix(found[:n])
                 self.coef_ = spread_out(parts.features, n_features, weights, rest, dtype).T
@@ -312,12 +318,12 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         return probabilities(scores, len(self.classes_), logarithmic)
 
     def _may_be_multilabel(self) -> bool:
-        return self.weights != "observed" and self.penalty != "group" and self.solver not in OF_ONE_LABEL
+        return self.weights == "dense" and self.penalty != "group" and self.solver not in OF_ONE_LABEL
 
     def _refuse_with_indicator(self, solver: str) -> None:
         """Refuse what is of labels of which each row has one."""
         asked = {"weights": self.weights, "penalty": self.penalty, "solver": self.solver}
-        for name, refused in (("weights", self.weights == "observed"), ("penalty", self.penalty == "group")):
+        for name, refused in (("weights", self.weights != "dense"), ("penalty", self.penalty == "group")):
             if refused:
                 raise ValueError(
                     f"{name}={asked[name]!r} is of labels of which each row has one, and y is an indicator"
@@ -329,7 +335,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
             )
 
     def _record(self, problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor) -> None:
-        _centre(problem, theta)  # before: the prior says less of the weights that are handed out
+        centre_labels(problem, theta)  # before: the prior says less of the weights that are handed out
         super()._record(problem, theta, monitor)
         self.n_iter_ = np.array([monitor.iterations], np.int32)
 
@@ -384,6 +390,14 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         solver = super()._check_parameters()
         if self.penalty == "group" and solver != "auto":
             raise ValueError(f"penalty='group' is fitted by solver='auto'; got solver={self.solver!r}")
+        if self.weights == "sparse":
+            if solver != "auto" or self.penalty == "group" or self._l1_share() == 0:
+                raise ValueError(
+                    "weights='sparse' is for an L1 term by solver='auto'; "
+                    f"got penalty={self.penalty!r}, l1_ratio={self.l1_ratio!r}, solver={self.solver!r}"
+                )
+            if np.max(self.cutoff, initial=1) > 1:
+                raise ValueError("cutoff leaves out weights of pairs seen seldom: it needs weights='observed'")
         return solver
 
     def _prior(self, parts: Partitions, layout: WeightLayout, n_features: int) -> WeightPrior:
@@ -408,14 +422,20 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         """The best of what models fitted before span; zeros, the prior's means, or with warm_start the weights."""
         if before:
             return start_in_span(problem, [model._flat_weights(problem) for model in before])
-        if self.warm_start and hasattr(self, "coef_"):
-            if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != n_features:
-                raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
+        if self._continues(classes, n_features):
             return self._flat_weights(problem)
         theta = aligned_zeros((problem.size,))
         if len(problem.prior.mean):
             theta[: problem.n_weights] = problem.prior.mean
         return theta
+
+    def _continues(self, classes: NDArray[Any], n_features: int) -> bool:
+        """Whether the present weights are the start."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return False
+        if not np.array_equal(self.classes_, classes) or self.coef_.shape[1] != n_features:
+            raise ValueError("warm_start goes on with the same labels and features; these differ: fit a new model")
+        return True
 
     def _flat_weights(self, problem: LogLinearProblem) -> NDArray[np.float64]:
         """The present weights as those of a problem."""
@@ -425,7 +445,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         intercept = validation.as_vector(self.intercept_, "intercept_")
         if self._container is not None:  # of a label that all rows had, or none, there is no weight to go on from
             intercept = np.where(np.abs(intercept) >= CERTAIN_SCORE, 0.0, intercept)
-        both = _as_wide(np.vstack([coef.T[problem.partitions.features], intercept]), problem.width)
+        both = as_wide(np.vstack([coef.T[problem.partitions.features], intercept]), problem.width)
         theta[:n] = problem.layout.from_matrix(both[:-1])
         theta[n:] = both[-1, : problem.size - n]
         return theta
@@ -452,21 +472,3 @@ def _label_columns(sample: DatasetView) -> LabelColumns | None:
     """Where a row may have several labels, those that some rows have and others do not."""
     data = sample.dataset
     return None if data.label_sets is None else LabelColumns.varying_of(data.label_sets, data.codes(), data.weights())
-
-
-def _as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """The weights of two labels in one column or in two, w = θ₁ − θ₀; other labels' as they are."""
-    if weights.shape[1] == width:
-        return weights
-    return weights @ (np.array([[-0.5, 0.5]]) if width == 2 else np.array([[-1.0], [1.0]]))
-
-
-def _centre(problem: LogLinearProblem, theta: NDArray[np.float64]) -> None:
-    """Take out the shifts that all labels share, which move no probability and which the prior would have at zero."""
-    n, K = problem.n_weights, problem.width
-    if K == 1 or problem.partitions.has_label_sets:
-        return
-    theta[n:] -= theta[n:].mean() if problem.size > n else 0.0
-    if isinstance(problem.layout, DenseWeights) and problem.prior.l1 == 0 and not len(problem.prior.mean):
-        weights = theta[:n].reshape(-1, K)
-        weights -= weights.mean(axis=1, keepdims=True)

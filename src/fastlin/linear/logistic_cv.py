@@ -122,7 +122,8 @@ class LogisticRegressionCV(LogisticRegression):
     _takes_indicators: ClassVar[bool] = False
     _parameters: ClassVar[ParameterTable] = SEARCHED | {
         **{name: kind for name, kind in LogisticRegression._parameters.items() if name not in CHOSEN},
-        "penalty": OneOf(*(each for each in PENALTIES if each is not None), "group"), "refit": OneOf(True, False),
+        "penalty": OneOf(*(each for each in PENALTIES if each is not None), "group"),
+        "weights": OneOf("dense", "observed"), "refit": OneOf(True, False),
         "Cs": NUMBERS, "l1_ratios": NUMBERS | OneOf(WARN) | ABSENT, "keep_paths": OneOf("auto", True, False),
         "use_legacy_attributes": OneOf(True, False, WARN),
     }  # fmt: skip

@@ -163,13 +163,21 @@ class MaxentClassifier(SparseClassifier):
         checkpoint: CheckpointTarget | None,
     ) -> None:
         """Run the solver on θ, and record what it reached."""
-        certificate = Certificate(problem, self.tol) if has_dual(problem) else None
-        total = problem.partitions.total_weight
-        theirs = self.solver in UNFINISHED
-        monitor = ConvergenceMonitor(self.tol, self.max_iter, total, report, checkpoint, certificate, theirs)
+        certificate = Certificate(problem, self.tol) if has_dual(problem.prior) else None
+        monitor = self._convergence_monitor(problem, report, checkpoint, certificate)
         seed = 0 if self.random_state is None else self.random_state
         SOLVERS[solver](problem, theta, monitor, validation.as_generator(seed))
         self._record(problem, theta, monitor)
+
+    def _convergence_monitor(
+        self,
+        problem: LogLinearProblem,
+        report: Any,
+        checkpoint: CheckpointTarget | None,
+        certificate: Certificate | None,
+    ) -> ConvergenceMonitor:
+        total, theirs = problem.partitions.total_weight, self.solver in UNFINISHED
+        return ConvergenceMonitor(self.tol, self.max_iter, total, report, checkpoint, certificate, theirs)
 
     def _record(self, problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor) -> None:
         """History and certificate."""
@@ -184,7 +192,7 @@ class MaxentClassifier(SparseClassifier):
         self.certificate_ = {
             "objective": self.objective_,
             "gradient_norm": problem.pieces.largest(steepest),
-            "moment_gap": problem.pieces.largest(counts),
+            "moment_gap": problem.largest_count(counts),
             "entropy": loss - problem.pieces.dot(theta, counts),
         }
         if monitor.certificate is None:

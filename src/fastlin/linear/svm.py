@@ -1,5 +1,6 @@
-"""Linear support vector machines by dual coordinate ascent, or by Newton's method."""
+"""Linear support vector machines by dual coordinate ascent, or by Newton's method; sparse ones by proximal Newton."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.callbacks import make_callback
+from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
@@ -16,10 +18,11 @@ from fastlin.core.multilabel import CERTAIN_SCORE, LabelColumns, side_factors
 from fastlin.core.sparse_estimator import Scorer, checkpoint_of, dense_scorer, sparse_scorer
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.batch_weights import BatchWeights
-from fastlin.linear.svm_results import certify, kept_duals, warn_of_gap
+from fastlin.linear.svm_results import certify, keep_duals, kept_duals, warn_of_gap
 from fastlin.optim.solvers import svm_dispatch
-from fastlin.optim.solvers.svm_dual import LabelBlock, label_blocks
-from fastlin.optim.solvers.svm_problem import SvmObjective, SvmProblem
+from fastlin.optim.solvers.svm_dual import label_blocks
+from fastlin.optim.solvers.svm_l1 import SparseSvmSolver
+from fastlin.optim.solvers.svm_problem import BlockOfLabels, SvmObjective, SvmProblem
 from fastlin.runtime import parallel
 from fastlin.validation.parameter_kinds import (
     BOOL,
@@ -43,6 +46,7 @@ class SvmOptions(NamedTuple):
     C: float
     dual: str | bool
     squared: bool
+    l1: bool
     joint: bool
     scaling: float
     tol: float
@@ -60,15 +64,19 @@ class LinearSVC(BatchWeights):
     The dual is raised row by row, all labels of a row at once; rows with little to win rest. Of few columns, or where
     norms are so large that this is slow, the squared hinge is minimised by Newton's method.
 
+    With penalty="l1" it is ‖θ‖₁ in the place of ½‖θ‖², for the squared hinge, one against the rest: most weights are
+    zero. Proximal Newton finds which, of rows in memory, and proves the gap by a scaled dual point.
+
     Parameters
     ----------
-    penalty : {"l2"}
-        L1 has no dual ascent: see `SGDClassifier`.
+    penalty : {"l2", "l1"}
+        "l1" by loss="squared_hinge" and multi_class="ovr" alone.
     loss : {"squared_hinge", "hinge"}
     dual : {"auto", True, False}
         True is dual ascent; False Newton's method on the primal, where there is one: for the squared hinge, one against
         the rest, rows of one segment. "auto" chooses by what they cost, and changes to Newton's method where the dual
-        is slow. Primal and dual have one optimum, and the gap between them ends the fit.
+        is slow. Primal and dual have one optimum, and the gap between them ends the fit. With penalty="l1" there is no
+        dual ascent: not True.
     tol : float
         The fit ends when (objective − dual objective) ≤ tol · objective, in each problem of one against the rest.
     C : float
@@ -91,7 +99,8 @@ class LinearSVC(BatchWeights):
     n_jobs : int or None
         Threads, for labels against the rest in groups of eight and for predictions; the bits are the same.
     warm_start : bool
-        Keep the dual variables, and begin the next `fit` from them if it has as many rows and the same labels.
+        Keep the dual variables, and begin the next `fit` from them if it has as many rows and the same labels. With
+        penalty="l1" it begins from the weights, if it has the same labels and features.
     callback : callable or None
         `callback(model, record)` after every epoch; a true answer ends the fit.
 
@@ -134,7 +143,7 @@ class LinearSVC(BatchWeights):
     """
 
     _parameters: ClassVar[ParameterTable] = RUN | {
-        "penalty": OneOf("l2"), "loss": OneOf(*LOSSES), "dual": BOOL | OneOf("auto"), "tol": Real(at_least=0),
+        "penalty": OneOf("l2", "l1"), "loss": OneOf(*LOSSES), "dual": BOOL | OneOf("auto"), "tol": Real(at_least=0),
         "C": Real(above=0, at_most=1e100), "multi_class": OneOf(*MULTI_CLASS), "fit_intercept": TRUTH,
         "intercept_scaling": Real(above=0, at_most=1e100), "class_weight": CLASS_WEIGHT,
         "max_iter": Integer(at_least=1), "warm_start": TRUTH,
@@ -226,16 +235,11 @@ class LinearSVC(BatchWeights):
         if data.label_sets is not None:
             spread = LabelColumns.varying_of(data.label_sets, data.codes(), data.weights())
         problem = SvmProblem(data, model._objective(data, options, spread), data.scratch())
-        parts = label_blocks(problem, generator)
+        before = self._kept(problem, model, classes, spread)
         model.classes_ = classes
-        kept = self._kept(problem, model, spread)
-        with parallel.WorkerPool(self.n_jobs if len(parts) > 1 else 1) as workers:
-            monitor = FitMonitor(options.max_iter, make_callback(model, lambda: model._install(parts, spread)), file)
-            svm_dispatch.train(parts, options.dual, options.tol, generator, workers, monitor, kept)
-        model.history_, model.n_iter_, model.converged_ = monitor.history, monitor.iterations, monitor.converged
-        model._finish(parts, spread)
+        (model._fit_l1 if options.l1 else model._fit_l2)(problem, options, generator, file, before, spread)
         self._take_fitted(model)
-        if not monitor.converged:
+        if not model.converged_:
             self._warn()
         return self
 
@@ -247,18 +251,61 @@ class LinearSVC(BatchWeights):
 
     # Parts
 
+    def _fit_l2(
+        self,
+        problem: SvmProblem,
+        options: SvmOptions,
+        generator: np.random.Generator,
+        file: CheckpointTarget,
+        before: tuple[Any, Any] | None,
+        spread: LabelColumns | None,
+    ) -> None:
+        blocks = label_blocks(problem, generator)
+        with parallel.WorkerPool(self.n_jobs if len(blocks) > 1 else 1) as workers:
+            monitor = FitMonitor(options.max_iter, make_callback(self, lambda: self._install(blocks, spread)), file)
+            svm_dispatch.train(blocks, options.dual, options.tol, generator, workers, monitor, before)
+        self._finish(blocks, monitor, spread)
+        keep_duals(self, blocks, spread)
+
+    def _fit_l1(
+        self,
+        problem: SvmProblem,
+        options: SvmOptions,
+        generator: np.random.Generator,  # noqa: ARG002 - nothing is drawn
+        file: CheckpointTarget,
+        before: tuple[Any, Any] | None,
+        spread: LabelColumns | None,
+    ) -> None:
+        if len(problem.sizes) > 1:
+            raise ValueError(
+                f"penalty='l1' needs its rows in memory, and the corpus has {len(problem.sizes)} segments: "
+                "X, y = corpus.to_memory(), or SGDClassifier(loss='squared_hinge', penalty='l1')"
+            )
+        with parallel.WorkerPool(self.n_jobs) as workers:
+            solver = SparseSvmSolver(problem, options.tol, workers)
+            if before is not None:
+                solver.start_from(*before)
+            report = make_callback(self, lambda: self._install(solver.blocks, spread))
+            monitor = FitMonitor(options.max_iter, report, file)
+            svm_dispatch.take_steps(solver, monitor)
+        self._finish(solver.blocks, monitor, spread)
+        self._dual = None
+
     def _options(self) -> SvmOptions:
         """Check every parameter."""
-        if isinstance(self.penalty, str) and self.penalty == "l1":
-            raise ValueError(
-                f"Unsupported set of arguments: penalty='l1', loss={self.loss!r}, dual={self.dual!r}. An L1 norm has "
-                "no dual ascent: use SGDClassifier(loss='squared_hinge', penalty='l1')"
-            )
         check_parameters(self)
+        l1, dual = self.penalty == "l1", self.dual if isinstance(self.dual, str) else bool(self.dual)
+        if l1 and (self.loss == "hinge" or self.multi_class == "crammer_singer" or dual is True):
+            raise ValueError(
+                f"Unsupported set of arguments: The combination of penalty='l1' and loss={self.loss!r} is not "
+                f"supported with dual={self.dual!r} and multi_class={self.multi_class!r}: an L1 norm wants "
+                "loss='squared_hinge', multi_class='ovr' and no dual ascent"
+            )
         return SvmOptions(
             C=float(self.C),
-            dual=self.dual if isinstance(self.dual, str) else bool(self.dual),
+            dual=dual,
             squared=self.loss == "squared_hinge",
+            l1=l1,
             joint=self.multi_class == "crammer_singer",
             scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
             tol=float(self.tol),
@@ -299,33 +346,41 @@ class LinearSVC(BatchWeights):
         warn_of_gap(self)
 
     def _kept(
-        self, problem: SvmProblem, model: Self, spread: LabelColumns | None
-    ) -> tuple[list[ScratchArray], Any] | None:
-        """The dual variables and intercepts of the last fit, if the rows and labels of a model can begin from them."""
-        found = kept_duals(self, problem)
-        same = (self._container is None) == (model._container is None)
-        if found is None or not same or not np.array_equal(self.classes_, model.classes_):
+        self, problem: SvmProblem, model: Self, classes: NDArray[Any], spread: LabelColumns | None
+    ) -> tuple[Any, NDArray[np.float64]] | None:
+        """Of the last fit what a fit of a model to these labels can begin from, and the intercepts."""
+        if not self.warm_start or not hasattr(self, "coef_") or not np.array_equal(self.classes_, classes):
             return None
-        kept, intercept = found
-        if spread is None:
-            return kept, intercept
+        if (self._container is None) != (model._container is None):
+            return None
+        intercept = validation.as_vector(self.intercept_, "intercept_")
+        if spread is not None:
+            intercept = np.where(np.abs(intercept) >= CERTAIN_SCORE, 0.0, intercept)[spread.varying]
+        if self.penalty == "l1":
+            coef = validation.as_finite(self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_, "coef_", 2)
+            coef = coef if spread is None or len(coef) != len(classes) else coef[spread.varying]
+            same = coef.shape == (problem.objective.n_columns, problem.corpus.shape[1])
+            return (coef, intercept) if same else None
+        kept = kept_duals(self, problem)
+        if kept is None or spread is None:
+            return None if kept is None else (kept, intercept)
         with kept[0].map() as signed:
-            intercept = np.where(np.abs(intercept) >= CERTAIN_SCORE, 0.0, intercept)
-            return [ScratchArray(np.ascontiguousarray(signed[:, spread.varying]))], intercept[spread.varying]
+            return [ScratchArray(np.ascontiguousarray(signed[:, spread.varying]))], intercept
 
-    def _install(self, parts: list[LabelBlock], spread: LabelColumns | None) -> Self:
+    def _install(self, blocks: Sequence[BlockOfLabels], spread: LabelColumns | None) -> Self:
         """Weights and intercepts as they are now."""
-        weights = [part.weights for part in parts]
+        weights = [block.weights for block in blocks]
         coef = weights[0] if len(weights) == 1 else np.concatenate(weights, axis=1)
-        intercept = np.concatenate([part.problem.objective.scaling * part.bias for part in parts])
+        intercept = np.concatenate([block.problem.objective.scaling * block.bias for block in blocks])
         if spread is not None:
             coef, intercept = spread.weights(coef), spread.intercepts(intercept)
         self.coef_, self.intercept_ = coef.T, intercept
         return self
 
-    def _finish(self, parts: list[LabelBlock], spread: LabelColumns | None) -> None:
-        self._install(parts, spread)
-        certify(self, parts, spread)
+    def _finish(self, blocks: Sequence[BlockOfLabels], monitor: FitMonitor, spread: LabelColumns | None) -> None:
+        self._install(blocks, spread)
+        self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
+        certify(self, blocks)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

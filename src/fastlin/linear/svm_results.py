@@ -1,42 +1,42 @@
 """Results of a fit of a linear SVM: its certificate, dual variables for a warm start, a warning of what is left."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fastlin import validation
 from fastlin.core.multilabel import LabelColumns
 from fastlin.data.scratch import ScratchArray
-from fastlin.optim.solvers.svm_dual import LabelBlock, signed_dual_variables, sum_over_blocks
-from fastlin.optim.solvers.svm_problem import SvmProblem
+from fastlin.optim.solvers.svm_dual import LabelBlock, signed_dual_variables
+from fastlin.optim.solvers.svm_problem import BlockOfLabels, SvmProblem, sum_over_blocks
 
 
-def certify(model: Any, parts: list[LabelBlock], spread: LabelColumns | None = None) -> None:
-    """Note the objective and its certificate and, for a warm start, the dual variables of all columns."""
-    model._dual = None
-    if model.warm_start:
-        signed = signed_dual_variables(parts)
-        if spread is not None:
-            with signed[0].map() as own:
-                signed = [ScratchArray(spread.weights(own))]
-        model._dual = parts[0].problem.sizes, signed
-    model.objective_ = sum_over_blocks(parts, "objective")
+def certify(model: Any, blocks: Sequence[BlockOfLabels]) -> None:
+    """Note the objective and its certificate."""
+    model.objective_ = sum_over_blocks(blocks, "objective")
     model.certificate_ = {
         "objective": model.objective_,
-        "dual_objective": sum_over_blocks(parts, "value"),
-        "duality_gap": sum_over_blocks(parts, "gap"),
+        "dual_objective": sum_over_blocks(blocks, "value"),
+        "duality_gap": sum_over_blocks(blocks, "gap"),
     }
 
 
-def kept_duals(model: Any, problem: SvmProblem) -> tuple[list[ScratchArray], NDArray[np.float64]] | None:
-    """The dual variables and intercepts of the last fit, if these rows can begin from them."""
+def keep_duals(model: Any, blocks: list[LabelBlock], spread: LabelColumns | None = None) -> None:
+    """Note the dual variables of all labels, for a warm start."""
+    model._dual = None
+    if model.warm_start:
+        signed = signed_dual_variables(blocks)
+        if spread is not None:
+            with signed[0].map() as own:
+                signed = [ScratchArray(spread.weights(own))]
+        model._dual = blocks[0].problem.sizes, signed
+
+
+def kept_duals(model: Any, problem: SvmProblem) -> list[ScratchArray] | None:
+    """The dual variables of the last fit, if these rows can begin from them."""
     sizes, kept = getattr(model, "_dual", None) or ([], [])
-    if not model.warm_start or sizes != problem.sizes:
-        return None
-    return kept, validation.as_vector(model.intercept_, "intercept_")
+    return kept if model.warm_start and sizes == problem.sizes else None
 
 
 def warn_of_gap(model: Any) -> None:

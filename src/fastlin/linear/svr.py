@@ -12,7 +12,7 @@ from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.data.scratch import ScratchArray
 from fastlin.linear.batch_regressor import BatchRegressor
-from fastlin.linear.svm_results import certify, kept_duals, warn_of_gap
+from fastlin.linear.svm_results import certify, keep_duals, kept_duals, warn_of_gap
 from fastlin.optim.solvers import svm_dispatch
 from fastlin.optim.solvers.svm_dual import LabelBlock, label_blocks
 from fastlin.optim.solvers.svm_problem import SvmObjective, SvmProblem
@@ -185,11 +185,14 @@ class LinearSVR(BatchRegressor):
         problem = SvmProblem(rows, self._objective(), rows.scratch(), data.targets)
         parts = label_blocks(problem, generator)
         dual = self.dual if isinstance(self.dual, str) else bool(self.dual)
+        kept = kept_duals(self, problem)
+        before = None if kept is None else (kept, validation.as_vector(self.intercept_, "intercept_"))
         with parallel.WorkerPool(1) as workers:
             monitor = FitMonitor(int(self.max_iter), make_callback(model, lambda: model._install(parts)), file)
-            svm_dispatch.train(parts, dual, float(self.tol), generator, workers, monitor, kept_duals(self, problem))
+            svm_dispatch.train(parts, dual, float(self.tol), generator, workers, monitor, before)
         model.history_, model.n_iter_, model.converged_ = monitor.history, monitor.iterations, monitor.converged
         certify(model._install(parts), parts)
+        keep_duals(model, parts)
         self._take_fitted(model)
         if not monitor.converged:
             self._warn()

@@ -25,7 +25,7 @@ from fastlin.engine.core import vector_ops
 from fastlin.optim import log_linear_passes
 from fastlin.optim.likelihoods import OneVsRestLikelihood
 from fastlin.optim.log_linear_passes import LogLinearModel
-from fastlin.optim.log_linear_problem import LogLinearProblem
+from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partition, PerRowArrays
 
 Vector = NDArray[np.float64]
@@ -90,14 +90,13 @@ class Certificate:
             return of_intercepts + prior_gap(problem, gradient)
         counts = problem.counts(theta, gradient)[:n]
         return of_intercepts + min(
-            _penalty_gap(problem, theta, counts, share) + (1 - share) ** 2 * objective
-            for share in _shares(problem, counts)
+            penalty_gap(problem, theta, counts, share) + (1 - share) ** 2 * objective
+            for share in dual_shares(problem, counts)
         )
 
 
-def has_dual(problem: LogLinearProblem) -> bool:
+def has_dual(prior: WeightPrior) -> bool:
     """Whether there is a prior on every weight: without one the dual bounds nothing."""
-    prior = problem.prior
     return (prior.l1 > 0 and bool((prior.l1_scale > 0).all())) or bool((prior.precision > 0).all())
 
 
@@ -114,11 +113,13 @@ def duality_gap(problem: LogLinearProblem, theta: Vector, gradient: Vector, want
     if free:
         gradient = np.empty(problem.size)
         residual = problem.data.allocate("dual_residual", problem.width, transient=True)
-        divergence, _ = problem.backward(theta, gradient, _fill_dual, a.logs, *a.mixture, residual=residual)
+        divergence, _ = problem.backward(theta, gradient, fill_dual, a.logs, *a.mixture, residual=residual)
     if problem.prior.l1 == 0:
         return divergence + prior_gap(problem, gradient)
     counts = problem.counts(theta, gradient)[: problem.n_weights]
-    return min(a.divergence(share) + _penalty_gap(problem, theta, counts, share) for share in _shares(problem, counts))
+    return min(
+        a.divergence(share) + penalty_gap(problem, theta, counts, share) for share in dual_shares(problem, counts)
+    )
 
 
 def prior_gap(problem: LogLinearProblem, gradient: Vector) -> float:
@@ -132,7 +133,7 @@ def prior_gap(problem: LogLinearProblem, gradient: Vector) -> float:
     return 0.5 * sum(problem.workers.map(of_columns, problem.feature_blocks))
 
 
-def _shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
+def dual_shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
     """How far a may be scaled towards e_y: until |g| ≤ λ₁, and with a Gaussian part not at all, which may be better."""
     prior = problem.prior
     if prior.groups is not None:
@@ -142,7 +143,7 @@ def _shares(problem: LogLinearProblem, counts: Vector) -> list[float]:
     return [least] if least == 1 or not problem.prior.precision.any() else [least, 1.0]
 
 
-def _penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share: float) -> float:
+def penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share: float) -> float:
     """Σ h(θ) + h*(−g) + g θ over the weights of an elastic net, for g = share · counts."""
     prior, precisions = problem.prior, np.empty(0)
     if prior.groups is not None:
@@ -153,12 +154,17 @@ def _penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share
     def of_piece(piece: slice) -> float:
         weights, slopes = theta[: problem.n_weights][piece], share * counts[piece]
         l1, l2 = prior.l1_of(piece), precisions[piece] if len(precisions) else prior.precision.max(initial=0.0)
-        total = l1 * np.abs(weights) + slopes * weights
-        if np.any(l2 > 0):
-            total += 0.5 * l2 * weights**2 + np.maximum(np.abs(slopes) - l1, 0) ** 2 / (2 * l2)
-        return float(np.maximum(total, 0).sum())  # below zero by rounding alone
+        return fenchel_young_gap(weights, slopes, l1, l2)
 
     return sum(problem.pieces.map(of_piece))
+
+
+def fenchel_young_gap(weights: Vector, slopes: Vector, l1: Vector | float, l2: Vector | float) -> float:
+    """Σ h(θ) + h*(−g) + g θ of h = λ₁|θ| + ½λ₂θ², where |g| ≤ λ₁ if λ₂ = 0."""
+    total = l1 * np.abs(weights) + slopes * weights
+    if np.any(l2 > 0):
+        total += 0.5 * l2 * weights**2 + np.maximum(np.abs(slopes) - l1, 0) ** 2 / (2 * l2)
+    return float(np.maximum(total, 0).sum())  # below zero by rounding alone
 
 
 class DualPoint:
@@ -261,9 +267,7 @@ def _store_log_proba(part: Partition, model: LogLinearModel, theta: Vector, logs
     part.map(logs)[:] = part.likelihood.log_proba(scores)
 
 
-def _fill_dual(
-    part: Partition, residual: Vector, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector
-) -> float:
+def fill_dual(part: Partition, residual: Vector, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector) -> float:
     """Write w(a − e_y) of a partition; returns Σ w KL(a ‖ p)."""
     return part.any_labels.fill_dual(part.map(logs), shift, kept, rest, residual)
 

@@ -1,7 +1,7 @@
 """What the scores of a block of rows mean: a label or labels of each row, or rows that compete within a group."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -416,6 +416,18 @@ class OneVsRestLikelihood(LabelLikelihood):
         """Multiply numbers of some rows and all labels by the weights, in place."""
         if len(self.weights) or len(self.factors):
             np.multiply(of_rows, self.row_weights(rows), out=of_rows, casting="same_kind")
+
+
+class RowLoss(Protocol):
+    """What rows mean, as partitions keep it."""
+
+    @property
+    def width(self) -> int:
+        """The columns of scores."""
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All but the width, in their order."""
 
 
 def _bernoulli_variances(shares: NDArray[np.float64]) -> NDArray[np.float64]:

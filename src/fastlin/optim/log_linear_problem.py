@@ -255,6 +255,10 @@ class LogLinearProblem:
         counts[: self.n_weights].reshape(shape)[:] -= self.precision[:, np.newaxis] * shift.reshape(shape)
         return counts
 
+    def largest_count(self, counts: Vector) -> float:
+        """The largest of all |expected − observed| counts, given those of `counts`."""
+        return self.pieces.largest(counts)
+
     def repeat_per_weight(self, of_priors: NDArray[Any]) -> NDArray[Any]:
         """One number for each entry of the prior, as one for each weight (numpy's `repeat` takes ten times as long)."""
         return np.broadcast_to(of_priors[:, np.newaxis], (len(of_priors), self.layout.weights_per_feature)).reshape(-1)

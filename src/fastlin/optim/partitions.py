@@ -22,6 +22,7 @@ from fastlin.optim.likelihoods import (
     Likelihood,
     MultinomialLikelihood,
     OneVsRestLikelihood,
+    RowLoss,
 )
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
@@ -161,7 +162,7 @@ class PartitionFiles(NamedTuple):
 
     @classmethod
     def of(
-        cls, design: Design, inference: Likelihood, matrix: Iterable[ScratchArray], meaning: Iterable[ScratchArray]
+        cls, design: Design, inference: RowLoss, matrix: Iterable[ScratchArray], meaning: Iterable[ScratchArray]
     ) -> Self:
         """Those of a design and an inference whose arrays are held so."""
         kind, width = type(inference), inference.width
@@ -177,7 +178,7 @@ class Partitions:
         self._allocated = itertools.count()
 
     @classmethod
-    def single(cls, design: Design, inference: Likelihood) -> Self:
+    def single(cls, design: Design, inference: RowLoss) -> Self:
         """One part, in memory."""
         parts = cls(design.features, ScratchSpace())
         matrix, meaning = (

@@ -46,6 +46,7 @@ class Coordinates:
     ) -> None:
         n_labels, n_rows = columns.shape
         self.columns, self.features, self.labels, self.shape = columns, features, labels, columns.shape
+        self.workers = columns.problem.workers
         view = columns.exact if exact else columns.view
         self.bound = kernels.WeightPlaces(view, features, labels, n_rows, n_labels)
         work = np.concatenate([[0], np.cumsum(columns.sizes[features])])
@@ -58,16 +59,15 @@ class Coordinates:
     def dots(self, of_rows: Vector) -> Vector:
         """Σ_i x_ij R[k, i] of each."""
         out = np.empty(len(self.features))
-        for block in self.blocks:
-            kernels.dots(self.bound, *block, of_rows, out)
+        self.workers.map(lambda start, stop: kernels.dots(self.bound, start, stop, of_rows, out), self.blocks)
         return out
 
     def moments(self, variances: Vector, residual: Vector) -> tuple[Vector, Vector, Vector]:
         """Σ x² h, Σ x h and Σ x r of each."""
-        squares, cross, slopes = np.empty((3, len(self.features)))
-        for block in self.blocks:
-            kernels.moments(self.bound, *block, variances, residual, squares, cross, slopes)
-        return squares, cross, slopes
+        found = np.empty((3, len(self.features)))
+        arrays = variances, residual, *found
+        self.workers.map(lambda start, stop: kernels.moments(self.bound, start, stop, *arrays), self.blocks)
+        return found[0], found[1], found[2]
 
     def scores(self, steps: Vector, of_intercepts: Vector) -> Vector:
         """What steps of the weights and of the intercepts, if there are any, change the scores by, [K, n]."""

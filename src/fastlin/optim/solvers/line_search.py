@@ -91,6 +91,10 @@ class ExactLineSearch:
         self._step_along(at)
         return True
 
+    def refresh(self) -> None:
+        """Take value and gradient anew, where the problem has changed."""
+        self._step_along(0.0)
+
     def _step_along(self, step: float) -> None:
         """The scores move along the direction; value and gradient at θ, which has moved."""
         self.loss, penalty = self.problem.step_along(

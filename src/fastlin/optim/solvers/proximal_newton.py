@@ -151,22 +151,34 @@ def minimise(
     generator: np.random.Generator,  # noqa: ARG001 - every solver is called alike
 ) -> None:
     """Move θ to the minimum of f + λ₁‖θ‖₁, or of f + Σ_j λ_j ‖θ_j‖₂."""
-    saved, limit = monitor.resume(NAME), MIN_CG_ITERATIONS
-    make_model = QuadraticModel if problem.prior.groups is None else GroupModel
-    point = ProximalSearch(problem, theta, saved)
+    descend(ProximalSearch(problem, theta, monitor.resume(NAME)), monitor)
+
+
+def descend(point: ProximalSearch, monitor: ConvergenceMonitor) -> None:
+    """Take steps from a point, or from where a fit stood, to the minimum."""
+    problem, saved, limit = point.problem, monitor.resume(NAME), MIN_CG_ITERATIONS
     if saved is not None:
         limit = saved.integer("limit", MIN_CG_ITERATIONS, MAX_CG_ITERATIONS)
     monitor.register_state(NAME, problem, lambda: point.state() | {"limit": limit})
     # A model that overflows has no descent: the line search ends the fit, which says how far it is from the optimum.
     with problem.partitions.open(0, problem.workers) as part, np.errstate(over="ignore", invalid="ignore"):
         columns = Columns(part, problem)
-        while not monitor.log_iteration(point.value, point.gradient_norm, theta, point.gradient, passes=problem.passes):
+        while not monitor.log_iteration(
+            point.value, point.gradient_norm, point.theta, point.gradient, passes=problem.passes
+        ):
             monitor.maybe_save()
             monitor.iterations += 1
-            model = make_model(columns, theta, point.gradient, point.steepest)
-            limit = solve(model, limit)
-            if not point.follow(columns, model):
+            limit, moved = take_step(columns, point, limit)
+            if not moved:
                 break
+
+
+def take_step(columns: Columns, point: ProximalSearch, limit: int) -> tuple[int, bool]:
+    """Go to a model's optimum; returns the limit of the next one's conjugate gradients, and whether f fell."""
+    make_model = QuadraticModel if point.problem.prior.groups is None else GroupModel
+    model = make_model(columns, point.theta, point.gradient, point.steepest)
+    limit = solve(model, limit)
+    return limit, point.follow(columns, model)
 
 
 def _advance(part: Partition, scores: PerRowArrays, direction_scores: PerRowArrays, step: float) -> None:

@@ -23,7 +23,7 @@ from fastlin.core.fit_monitor import FitMonitor
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import svm_dual
-from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem
+from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem, sum_over_blocks
 from fastlin.runtime import parallel
 
 TASK = np.dtype(
@@ -255,11 +255,6 @@ def label_blocks(problem: SvmProblem, generator: np.random.Generator) -> list[La
         LabelBlock(problem, start, min(start + width, n_columns), np.random.PCG64(int(seed)))
         for start, seed in zip(starts, seeds, strict=True)
     ]
-
-
-def sum_over_blocks(parts: list[LabelBlock], name: str) -> float:
-    """A value, gap or objective of the whole problem."""
-    return parts[0].problem.objective.share * float(sum(getattr(part, name) for part in parts))
 
 
 def signed_dual_variables(parts: list[LabelBlock]) -> list[ScratchArray]:

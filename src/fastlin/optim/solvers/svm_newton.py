@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
-from fastlin.core.fit_monitor import FitMonitor
 from fastlin.data.scratch import ScratchArray
 from fastlin.engine.solvers import svm_newton
 from fastlin.optim.gram import MAX_DENSE_WEIGHTS, GramRows, factoring_cost, mirror, solve_positive
-from fastlin.optim.solvers.svm_dual import LabelBlock, sum_over_blocks
+from fastlin.optim.solvers.svm_dual import LabelBlock
 from fastlin.optim.solvers.svm_problem import SegmentBlock, SvmProblem
 from fastlin.runtime import parallel
 
@@ -266,60 +265,38 @@ def _dots(a: Floats, b: Floats) -> Floats:
 class SvmNewtonSolver:
     """Blocks of labels that take their steps in turns, or in threads."""
 
+    run = "newton"
+
     def __init__(self, blocks: list[LabelBlock], dense: bool, tol: float, workers: parallel.WorkerPool) -> None:
-        self.blocks, self.workers = [PrimalBlock(block, dense, tol) for block in blocks], workers
+        self.blocks, self.workers = blocks, workers
+        self.primals = [PrimalBlock(block, dense, tol) for block in blocks]
 
     def state_dict(self) -> State:
         state: State = {}
-        for place, block in enumerate(self.blocks):
-            state |= as_part(f"{place}", block.state_dict())
+        for place, primal in enumerate(self.primals):
+            state |= as_part(f"{place}", primal.state_dict())
         return state
 
     def load_state_dict(self, saved: CheckpointReader) -> None:
-        for place, block in enumerate(self.blocks):
-            block.restore(saved.part(f"{place}"))
+        for place, primal in enumerate(self.primals):
+            primal.restore(saved.part(f"{place}"))
 
     def begin(self) -> None:
         """Take up the weights that the blocks have."""
-        self.workers.map(PrimalBlock.begin, [(block,) for block in self.blocks])
+        self.workers.map(PrimalBlock.begin, [(primal,) for primal in self.primals])
 
     def step(self) -> int:
         """A step of each block that is not done; returns the rows whose loss is not zero, added up."""
-        unfinished = [block for block in self.blocks if not (block.block.finished or block.stalled)]
-        self.workers.map(PrimalBlock.step, [(block,) for block in unfinished])
-        return sum(block.block.visits for block in unfinished)
+        unfinished = [primal for primal in self.primals if not (primal.block.finished or primal.stalled)]
+        self.workers.map(PrimalBlock.step, [(primal,) for primal in unfinished])
+        return sum(primal.block.visits for primal in unfinished)
 
     @property
     def stalled(self) -> bool:
         """Whether rounding ended the progress of what is not at its optimum."""
-        return all(block.block.finished or block.stalled for block in self.blocks)
+        return all(primal.block.finished or primal.stalled for primal in self.primals)
 
-
-def train_newton(solver: SvmNewtonSolver, monitor: FitMonitor) -> None:
-    """Steps until every block's gap is at most tol times its objective, or nothing is gained."""
-    blocks = [each.block for each in solver.blocks]
-    if not monitor.register_run("newton", solver):
-        solver.begin()
-    monitor.converged = False
-    while not (monitor.should_stop or (solver.stalled and monitor.iterations and not _finished(blocks))):
-        monitor.maybe_save()
-        visits = solver.step()
-        monitor.iterations += 1
-        monitor.log_record(
-            {
-                "epoch": monitor.iterations,
-                "dual": sum_over_blocks(blocks, "value"),
-                "gap": sum_over_blocks(blocks, "gap"),
-                "active": visits,
-                "objective": sum_over_blocks(blocks, "objective"),
-                "seconds": monitor.seconds,
-            }
-        )
-        monitor.converged = _finished(blocks)
-    for each in solver.blocks:
-        each.export_dual()
-    monitor.converged = monitor.stopped or _finished(blocks)
-
-
-def _finished(blocks: list[LabelBlock]) -> bool:
-    return all(block.finished for block in blocks)
+    def export_dual(self) -> None:
+        """Leave α with the rows."""
+        for primal in self.primals:
+            primal.export_dual()

@@ -1,9 +1,9 @@
 """What an SVM minimises over the segments of a corpus: costs, curvatures, and how fast its intercept may move."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,24 @@ class SvmObjective:
     def weighs_positive(self) -> bool:
         """Whether the factors weigh the rows of the one alone, and not of the rest."""
         return self.factors is not None and self.n_columns > 1 and not self.joint
+
+
+class BlockOfLabels(Protocol):
+    """Neighbouring labels in training, as records and the model tell of them."""
+
+    problem: "SvmProblem"
+    objective: float
+    value: float  # the dual objective
+    gap: float
+    finished: bool
+
+    @property
+    def weights(self) -> Floats:
+        """θ, [V, K]."""
+
+    @property
+    def bias(self) -> Floats:
+        """The weights of the intercept's feature."""
 
 
 class SegmentBlock(NamedTuple):
@@ -121,3 +139,8 @@ class SvmProblem:
         least = np.ones(len(C))
         np.divide(1e-200, C, where=C > 0, out=least)
         np.maximum(norms, np.maximum(1e-290, least), out=norms)
+
+
+def sum_over_blocks(blocks: Sequence[BlockOfLabels], name: str) -> float:
+    """A value, gap or objective of the whole problem."""
+    return blocks[0].problem.objective.share * float(sum(getattr(block, name) for block in blocks))

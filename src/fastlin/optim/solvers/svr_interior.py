@@ -12,7 +12,6 @@ Measured (80 rows of 25 columns, C = 1e5): 20 to 30 steps, where 20,000 epochs o
 import numpy as np
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
-from fastlin.core.fit_monitor import FitMonitor
 from fastlin.optim.gram import GramRows, mirror, solve_positive
 from fastlin.optim.solvers.svm_dual import LabelBlock
 from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem
@@ -33,7 +32,10 @@ def has_interior(problem: SvmProblem) -> bool:
 class InteriorPoint:
     """θ with the intercept as its last number, ξ, a and b, and the best weights and duals that it has met."""
 
-    def __init__(self, block: LabelBlock, tol: float) -> None:
+    run = "interior"
+
+    def __init__(self, blocks: list[LabelBlock], tol: float) -> None:
+        self.blocks, (block,) = blocks, blocks
         self.block, self.problem, self.tol = block, block.problem, tol
         self.scaling, self.n = self.problem.objective.scaling, self.problem.corpus.shape[1]
         self.epsilon = float(self.problem.objective.epsilon or 0.0)
@@ -59,11 +61,20 @@ class InteriorPoint:
             saved.read_into(name, getattr(self, name))
         self.least, self.idle = saved.number("least"), saved.integer("idle", 0)
 
-    def step(self) -> None:
-        """A step towards the optimum, and the gap where it ends."""
+    @property
+    def stalled(self) -> bool:
+        """Whether rounding ended the progress."""
+        return self.idle >= MAX_NO_GAIN
+
+    def begin(self) -> None:
+        """Nothing: a step measures the gap where it ends."""
+
+    def step(self) -> int:
+        """A step towards the optimum, and the gap where it ends; returns the rows with a dual variable."""
         with self.problem.block(0) as rows, np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             self._advance(rows)
             self._measure(rows)
+        return self.block.visits
 
     def _advance(self, rows: SegmentBlock) -> None:
         r = self.targets - self._scores_of(rows, self.theta)
@@ -151,26 +162,3 @@ def _longest(pairs: list[tuple[Floats, Floats]]) -> float:
         if falls.any():
             longest = min(longest, float((values[falls] / -changes[falls]).min()))
     return TO_BOUNDARY * longest
-
-
-def train_interior(point: InteriorPoint, monitor: FitMonitor) -> None:
-    """Steps until the gap is at most tol times the objective, or nothing is gained."""
-    block = point.block
-    monitor.register_run("interior", point)
-    monitor.converged = False
-    while not monitor.should_stop and point.idle < MAX_NO_GAIN:
-        monitor.maybe_save()
-        point.step()
-        monitor.iterations += 1
-        monitor.log_record(
-            {
-                "epoch": monitor.iterations,
-                "dual": block.value,
-                "gap": block.gap,
-                "active": block.visits,
-                "objective": block.objective,
-                "seconds": monitor.seconds,
-            }
-        )
-        monitor.converged = block.finished
-    monitor.converged = monitor.stopped or block.finished

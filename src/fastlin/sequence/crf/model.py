@@ -20,6 +20,7 @@ from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.crf import sgd
+from fastlin.sequence.crf.certificate import duality_gap
 from fastlin.sequence.crf.edge_weights import Edges
 from fastlin.sequence.crf.objective import CRFObjective, TransitionWeights, chain_of
 from fastlin.sequence.crfsuite_names import CRFsuiteAttributes, answers_crfsuite
@@ -36,6 +37,7 @@ MIN_SGD_SEQUENCES = 500  # sequences from which on epochs of SGD pay before L-BF
 SGD_EPOCHS = 10  # of these
 WEIGHTS = ("observed", "dense")
 MAX_PENALTY = 1e100  # of c1 and c2
+TINY = 1e-300
 LARGE_VALUE = 1e3  # of values from which on weights of features and of transitions are too different for a solver
 
 
@@ -113,7 +115,8 @@ class CRF(CRFsuiteAttributes, SequenceModel):
         Of every iteration: seconds, objective, gradient_norm (‖g‖ / max(1, ‖θ‖)); of every epoch of a stochastic
         solver seconds, progressive_objective, of whose losses each is that before the step, and eta0.
     certificate_ : dict
-        objective; gradient_norm; moment_gap, the largest |observed − expected| count.
+        objective; gradient_norm; moment_gap, the largest |observed − expected| count; with a c1 or c2 duality_gap, a
+        bound of how far the objective is from its minimum.
     converged_ : bool
     n_iter_ : int
     n_features_in_ : int
@@ -245,6 +248,9 @@ class CRF(CRFsuiteAttributes, SequenceModel):
         self._take_fitted(model)
         if not (monitor.converged or monitor.stopped):
             text = f"The fit did not converge in {monitor.iterations} iterations to tol={self.tol}"
+            if "duality_gap" in model.certificate_:
+                gap = model.certificate_["duality_gap"] / max(model.objective_, TINY)
+                text += f"; the objective is at most {gap:.1e} of it above its minimum"
             warnings.warn(f"{text}: {_advice(problem, monitor)}.", ConvergenceWarning, stacklevel=3)
         return self
 
@@ -318,6 +324,8 @@ class CRF(CRFsuiteAttributes, SequenceModel):
             "gradient_norm": problem.distance(theta, steepest),
             "moment_gap": problem.pieces.largest(gradient - 2 * problem.c2 * theta),
         }
+        if problem.c2 or problem.prior.l1:
+            self.certificate_["duality_gap"] = duality_gap(problem, theta, smooth, gradient)
 
     def _install(self, problem: CRFObjective, theta: Floats) -> Self:
         """Have these weights."""
