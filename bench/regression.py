@@ -102,7 +102,7 @@ def questions() -> dict[str, tuple[Any, dict[str, Any], Any, Callable[[], Any]]]
                 rivals = {"dual": partial(svm.LinearSVR, dual=True, **options)}
                 if loss.startswith("squared"):
                     rivals["primal"] = partial(svm.LinearSVR, dual=False, **options)
-                name = f"LinearSVR {loss.removesuffix('epsilon_insensitive')}C={C:g}, {source}"
+                name = f"LinearSVR {'squared, ' if loss.startswith('squared') else ''}C={C:g}, {source}"
                 found[name] = (partial(fastlin.LinearSVR, **options), rivals, svr_objective, read)
     return found
 

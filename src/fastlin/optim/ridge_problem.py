@@ -35,6 +35,8 @@ class RidgeProblem:
         self, rows: CSRRows, targets: Floats, weights: Floats, alphas: Floats, centred: bool, n_jobs: int | None
     ) -> None:
         self.rows, self.alphas, self.n_jobs = rows, alphas, n_jobs
+        self._partitions = list(parallel.split_by_length(rows.indptr, PARTITION_NNZ))
+        self._full = as_full(rows)
         self.weights = weights if len(weights) else np.ones(len(rows))
         self.mean, self.target_mean = np.zeros(rows.n_columns), np.zeros(targets.shape[1])
         if centred:
@@ -43,11 +45,16 @@ class RidgeProblem:
             self.target_mean = self.weights @ targets / total
         self.centred, self.targets = centred, targets - self.target_mean
         self._view = CSRView(rows.indptr, rows.indices, rows.values)
-        self._partitions = list(parallel.split_by_length(rows.indptr, PARTITION_NNZ))
 
     def scores(self, theta: Floats) -> Floats:
         """(X − 1x̄ᵀ)θ of every row, [n, K]."""
-        return parallel.scores(self.rows, theta, -(self.mean @ theta), self.n_jobs)
+        shift = self.mean @ theta
+        if self._full is None:
+            return parallel.scores(self.rows, theta, -shift, self.n_jobs)
+        found = np.empty((len(self.rows), theta.shape[1]))
+        for start, stop in self._partitions:
+            np.subtract(self._full[start:stop] @ theta, shift, out=found[start:stop])
+        return found
 
     def weighted_sums(self, of_rows: Floats) -> Floats:
         """(X − 1x̄ᵀ)ᵀ S R, [V, K]."""
@@ -61,8 +68,8 @@ class RidgeProblem:
         return found
 
     def normal_product(self, theta: Floats) -> tuple[Floats, Floats]:
-        """The scores of θ, and their `weighted_sums`: of one target, in one pass over the rows."""
-        if theta.shape[1] > 1:
+        """The scores of θ, and their `weighted_sums`: of one target, in one pass over sparse rows."""
+        if theta.shape[1] > 1 or self._full is not None:
             scores = self.scores(theta)
             return scores, self.weighted_sums(scores)
         scores, shift = np.empty(len(self.rows)), float(self.mean @ theta[:, 0])
@@ -93,8 +100,20 @@ class RidgeProblem:
 
     def _sums(self, of_rows: Floats) -> Floats:
         found = np.zeros((self.rows.n_columns, of_rows.shape[1]))
-        parallel.backward(self.rows, np.ascontiguousarray(of_rows), found, self.n_jobs)
+        if self._full is None:
+            parallel.backward(self.rows, np.ascontiguousarray(of_rows), found, self.n_jobs)
+        else:
+            for start, stop in self._partitions:
+                found += self._full[start:stop].T @ of_rows[start:stop]
         return found
+
+
+def as_full(rows: CSRRows) -> Floats | None:
+    """Rows that lack no column as a dense matrix, which the BLAS reads faster; None of others."""
+    n, size = len(rows), rows.n_columns
+    if rows.nnz != n * size or not size:
+        return None
+    return rows.values[: rows.nnz].reshape(n, size).astype(np.float64, copy=False)
 
 
 class RidgePoint:

@@ -20,6 +20,7 @@ from fastlin.optim.ridge_problem import (
     Floats,
     RidgePoint,
     RidgeProblem,
+    as_full,
     column_dots,
     gaps_of,
     is_near,
@@ -111,11 +112,11 @@ def gram_of(rows: CSRRows, weights: Floats, row_offsets: Floats, column_offsets:
     n, size = len(rows), rows.n_columns
     found, pairs = np.zeros((size, size)), _pairs(rows)
     if pairs.write_out:
-        length = max(1, CHUNK_ENTRIES // max(size, 1))
+        length, full = max(1, CHUNK_ENTRIES // max(size, 1)), as_full(rows)
         for start in range(0, n, length):
             part = slice(start, min(start + length, n))
-            chunk = rows.between(part.start, part.stop).matrix().toarray().astype(np.float64, copy=False)
-            chunk -= row_offsets[part, np.newaxis]
+            chunk = rows.between(part.start, part.stop).matrix().toarray() if full is None else full[part]
+            chunk = chunk - row_offsets[part, np.newaxis]
             chunk -= column_offsets
             chunk *= np.sqrt(weights[part, np.newaxis])
             found += chunk.T @ chunk
