@@ -116,3 +116,12 @@ def _evaluate_residuals(loss: str, scores: Any, y: Any, epsilon: float) -> Resul
     values, slopes = np.empty(residuals.size), np.empty(residuals.size)
     _rows.residual_losses(CODES[loss], np.ascontiguousarray(residuals).reshape(-1), float(epsilon), values, slopes)
     return values.reshape(residuals.shape)[()], -slopes.reshape(residuals.shape)
+
+
+EPSILON = 0.1  # of the losses that have a width
+LOSS_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # by scikit-learn's names: the function, and its width
+    "hinge": (hinge,), "log_loss": (log_loss,), "modified_huber": (modified_huber,),
+    "squared_hinge": (squared_hinge,), "perceptron": (perceptron,), "squared_error": (squared_error,),
+    "huber": (huber, EPSILON), "epsilon_insensitive": (epsilon_insensitive, EPSILON),
+    "squared_epsilon_insensitive": (squared_epsilon_insensitive, EPSILON),
+}  # fmt: skip

@@ -149,10 +149,6 @@ LACKING: dict[str, dict[str, tuple[str, ...]]] = {
             "test_sgd_multiclass_average",
             "test_sgd_proba",
         ),
-        "loss_functions of SGDClassifier and SGDRegressor": (
-            "test_sgd_predict_proba_method_access",
-            "test_loss_function_epsilon",
-        ),
         "what SGDClassifier says and does at the edges": (
             "test_validation_set_not_used_for_training",
             "test_sgd_failing_penalty_validation",

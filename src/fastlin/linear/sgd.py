@@ -11,19 +11,20 @@ from fastlin.core.multilabel import independent_probabilities
 from fastlin.core.sparse_estimator import probabilities
 from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
 from fastlin.linear.online_learner import DECAY
-from fastlin.losses import CODES, OF_RESIDUALS
+from fastlin.losses import CODES, LOSS_FUNCTIONS, OF_RESIDUALS
 from fastlin.optim.update_rules import GRADIENT, MIN_FTRL_RATE, SCHEDULES, STEPS
 from fastlin.validation import real_number
 from fastlin.validation.parameter_kinds import ABSENT, TRUTH, Integer, OneOf, ParameterTable, Real
 
-LOSSES = ("hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", *OF_RESIDUALS)
+LOSSES = tuple(LOSS_FUNCTIONS)
 SAMPLINGS = ("shuffle", "replace", "order")
 PENALTY: ParameterTable = {
     "penalty": OneOf("l2", "l1", "elasticnet", None), "alpha": Real(at_least=0, at_most=1e100),
-    "l1_ratio": Real(at_least=0, at_most=1) | ABSENT, "eta0": Real(at_least=0, at_most=1e100),
+    "l1_ratio": Real(at_least=0, at_most=1) | ABSENT, "eta0": Real(above=0, at_most=1e100),
 }  # fmt: skip
 STEPWISE: ParameterTable = PENALTY | {
-    "epsilon": Real(at_least=0, at_most=1e100), "sampling": OneOf(*SAMPLINGS) | ABSENT,
+    "eta0": Real(at_least=0, at_most=1e100), "epsilon": Real(at_least=0, at_most=1e100),
+    "sampling": OneOf(*SAMPLINGS) | ABSENT,
     "learning_rate": OneOf(*SCHEDULES), "power_t": Real(at_least=0, at_most=100), "batch_size": Integer(at_least=1),
 }  # fmt: skip
 
@@ -64,7 +65,7 @@ def step_fields(model: Any, margin_loss: str) -> dict[str, Any]:
 def _probabilistic(model: "SGDClassifier") -> bool:
     if model.loss not in ("log_loss", "modified_huber"):
         raise AttributeError(
-            f"probabilities need loss='log_loss' or 'modified_huber', this model has loss={model.loss!r}"
+            f"probability estimates are not available for loss={model.loss!r}: take 'log_loss' or 'modified_huber'"
         )
     return True
 
@@ -118,7 +119,7 @@ class SGDClassifier(OnlineClassifier):
         the weights are FTRL-Proximal's (McMahan et al. 2013), with η₀/(1 + √Σg²) for each, λ₁ and λ₂ for the whole run.
         "pa1", "pa2": with the hinge loss, the steps of `PassiveAggressiveClassifier`, of which η₀ is the C.
     eta0 : float
-        η₀; for "adagrad" and "ftrl" 1.0 works without tuning.
+        η₀, above 0 where a schedule has it; for "adagrad" and "ftrl" 1.0 works without tuning.
     power_t : float
         The exponent of "invscaling".
     project : bool
@@ -167,6 +168,8 @@ class SGDClassifier(OnlineClassifier):
         Whether a criterion ended the fit, or all epochs were wanted; False when `max_iter` came first.
     t_ : int
         Instances counted so far, and one.
+    loss_functions : dict
+        Of the class: each loss as a function of `fastlin.losses`, with its width where it has one.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         Where X has names for its columns.
@@ -187,6 +190,7 @@ class SGDClassifier(OnlineClassifier):
     _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | DECAY | STEPWISE | {
         "loss": OneOf(*LOSSES), "multi_class": MULTI_CLASS, "project": TRUTH,
     }  # fmt: skip
+    loss_functions: ClassVar[dict[str, tuple[Any, ...]]] = LOSS_FUNCTIONS
 
     def __init__(
         self,

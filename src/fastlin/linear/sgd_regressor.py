@@ -15,7 +15,7 @@ from fastlin.core.stratified_split import stratified_split
 from fastlin.linear.online_config import check_rate
 from fastlin.linear.online_learner import DECAY, Members, OnlineFit, OnlineLearner
 from fastlin.linear.sgd import STEPWISE, step_fields
-from fastlin.losses import OF_RESIDUALS
+from fastlin.losses import LOSS_FUNCTIONS, OF_RESIDUALS
 from fastlin.optim.epochs import RowSource
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
@@ -107,6 +107,8 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
         Whether a criterion ended the fit, or all epochs were wanted; False when `max_iter` came first.
     t_ : int
         Instances counted so far, and one.
+    loss_functions : dict
+        Of the class: each loss as a function of `fastlin.losses`, with its width where it has one.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         Where X has names for its columns.
@@ -124,6 +126,7 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
     _parameters: ClassVar[ParameterTable] = OnlineLearner._parameters | DECAY | STEPWISE | {
         "loss": OneOf(*OF_RESIDUALS)
     }  # fmt: skip
+    loss_functions: ClassVar[dict[str, tuple[Any, ...]]] = {name: LOSS_FUNCTIONS[name] for name in OF_RESIDUALS}
 
     def __init__(
         self,
