@@ -61,7 +61,7 @@ def against_crfsuite(part: Any, sentences: dict[int, list[str]], repeat: int) ->
         with crfsuite.tagger(path) as theirs:
             for n, words in sentences.items():
                 (x,) = pos().strings([words])
-                for model in (ours, online):
+                for model in (ours, online, local):
                     model.predict([x])
                     assert model.predict([x]) == model.predict([x, x])[:1]
                 calls = {

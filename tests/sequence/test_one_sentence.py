@@ -30,12 +30,17 @@ MODELS = {
     "last weights, order 2": lambda: StructuredPerceptron(random_state=0, max_iter=2, average=False, order=2),
     "observed perceptron": lambda: StructuredPerceptron(random_state=0, max_iter=2, weights="observed"),
     "memm": lambda: MEMM(),
+    "memm of order 2": lambda: MEMM(order=2, constraints=Constraints.forbidding([("L1", "L1")], ["L0", "L1", "L2"])),
+    "memm of edges": lambda: MEMM(edges="all"),
+    "memm by beam": lambda: MEMM(decoder="beam"),
+    "memm with a dictionary": lambda: MEMM(tag_dictionary="f"),
     "hmm": lambda: HMM(),
     "hmm of order 2": lambda: HMM(order=2),
     "hmm by shape": lambda: HMM(unknown="shape"),
     "smoothed hmm": lambda: HMM(unknown="uniform", alpha=0.1),
 }
-FROZEN = set(MODELS) - {"crf of edges", "memm", "crf under a set"}
+LONG = {"crf of edges", "memm of edges", "memm by beam", "memm with a dictionary", "crf under a set"}
+FROZEN = set(MODELS) - LONG
 every = pytest.mark.parametrize("name", MODELS)
 
 
@@ -66,7 +71,8 @@ def by_the_long_way(model, X):
 
 
 def is_kept(model):
-    return model.__dict__["_derived"].tagger is not None
+    derived = model.__dict__.get("_derived")
+    return derived is not None and derived.tagger is not None
 
 
 @every
@@ -185,6 +191,24 @@ def test_what_is_changed_is_seen():
             model.predict_one(x)
 
 
+def test_what_is_changed_of_a_memm_is_seen():
+    X, y = dictionaries()
+    model = MEMM(C=10).fit(X, y)
+    x, seen = max(X, key=len), []
+    for change in (
+        lambda: None,
+        lambda: model.transitions_.__setitem__((slice(None), 1), 40.0),
+        lambda: model.start_.__setitem__(2, 90.0),
+        lambda: setattr(model, "coef_", -30 * model.coef_),
+        lambda: model.set_params(decoder="greedy"),
+    ):
+        change()
+        for _ in range(2):
+            assert model.predict_one(x) == by_the_long_way(model, [x])[0]
+        seen.append(tuple(model.predict_one(x)))
+    assert len(set(seen)) > 2
+
+
 def test_errors_are_those_of_many():
     X, y = dictionaries()
     model = CRF(c2=0.1, constraints="bio")
@@ -218,10 +242,12 @@ def test_it_is_thrown_away_with_the_state(name):
     model.predict_one(X[0])
     assert is_kept(model)
     for twin in (copy.deepcopy(model), copy.copy(model), pickle.loads(pickle.dumps(model))):
-        assert "_derived" not in twin.__dict__
+        assert not is_kept(twin)
         assert twin.predict_one(X[0]) == model.predict_one(X[0])
-    model.fit(X, [[f"other {label}" for label in own] for own in y]) if "constraints" not in name else model.fit(X, y)
-    assert "_derived" not in model.__dict__
+    if model.constraints is None:
+        y = [[f"other {label}" for label in own] for own in y]
+    model.fit(X, y)
+    assert not is_kept(model)
     assert model.predict_one(X[0]) == by_the_long_way(model, X[:1])[0]
 
 

@@ -645,3 +645,21 @@ def test_ctrl_c_ends_a_walk_without_end():
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, old)
+
+
+CLASSES = {
+    "has_capital": lambda c: c.isupper() or c.istitle(),
+    "initial_capital": lambda c: c.isupper() or c.istitle(),
+    "all_capitals": lambda c: c.isupper() or c.istitle(),
+    "has_digit": str.isdigit,
+    "all_digits": str.isdigit,
+    "punctuation": lambda c: not (c.isalnum() or c.isspace()),
+}
+
+
+@pytest.mark.parametrize("flag", CLASSES)
+def test_classes_of_characters_are_pythons(flag):
+    characters = [chr(code) for code in range(0x20000)]
+    found = Templates([getattr(W[0], flag)]).strings([characters])[0]
+    wrong = [c for c, features in zip(characters, found, strict=True) if bool(features) != CLASSES[flag](c)]
+    assert wrong == []

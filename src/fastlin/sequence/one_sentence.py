@@ -7,27 +7,31 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.chain import chain as kernels
 from fastlin.engine.chain.sentence_tagger import SentenceTagger
 from fastlin.sequence.attributes import SentenceReader
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.token_scores import LARGEST
 
 MAX_TOKENS = 256  # of a sentence that is labelled so: the kernel holds Python's lock
-WordScores = Callable[[str], NDArray[np.float64]]
+Floats = NDArray[np.float64]
+WordScores = Callable[[str], Floats]
 Rows = tuple[Any, Any, Any]  # indptr, indices, values; None: all are 1
 
 
 class FrozenWeights(NamedTuple):
     """What `SentenceTagger` takes of a model: weights, the chain, labels, arrays that users may write to.
 
-    `unknown_words`: the scores of words that have no weights, where all tokens are words.
+    `unknown_words`: the scores of words that have no weights, where all tokens are words. `normalise`: what makes
+    offsets of scores [n, K], which it may write to.
     """
 
     weights: Any
     chain: Chain
     labels: list[Any]
-    watched: list[NDArray[np.float64]]
+    watched: list[Floats]
     unknown_words: WordScores | None = None
+    normalise: Callable[[Floats], Floats] | None = None
 
 
 class FrozenTagger:
@@ -75,7 +79,18 @@ class FrozenTagger:
             for t in range(n):
                 if indptr[t + 1] == indptr[t]:
                     tagger.replace(t, unknown(sentence[t]))
-        return tagger.decode()
+        return tagger.decode() if self._frozen.normalise is None else self._best_normalised(tagger.scores())
+
+    def _best_normalised(self, scores: Floats) -> list[Any] | None:
+        """The labels of the best path where each token is normalised after each history."""
+        n, chain, labels = len(scores), self._frozen.chain, self._frozen.labels
+        if n == 0:
+            return []
+        assert self._frozen.normalise is not None, "it is asked for"
+        given = chain.given(scores, None, self._frozen.normalise(scores))
+        codes, value = np.empty(n, np.int32), np.empty(1)
+        kernels.best_paths(chain.padded, *given, np.array([0, n]), 0, 1, codes, value)
+        return None if value[0] == -np.inf else [labels[code] for code in codes.tolist()]
 
     def _workspace(self) -> tuple[SentenceReader | None, SentenceTagger]:
         frozen = self._frozen

@@ -10,6 +10,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp
 
+import numpy as np
+
 from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.core.csr cimport real, score_row
 from fastlin.engine.chain.chain cimport Chain, allocate_doubles, chain_from_arrays
@@ -178,6 +180,16 @@ cdef class SentenceTagger:
         for p in range(m):
             for q in range(self.starts[indices[p]], self.starts[indices[p] + 1]):
                 s[self.labels[q]] += values[p] * self.theta[q]
+
+    def scores(self):
+        """The scores of the tokens, [n, K]; a new array."""
+        cdef Py_ssize_t t, k
+        found = np.empty((self.n, self.K))
+        cdef double[:, ::1] to = found
+        for t in range(self.n):
+            for k in range(self.K):
+                to[t, k] = self.S[t * self.chain.P + k]
+        return found
 
     def replace(self, Py_ssize_t t, const double[::1] row):
         """Have these scores of a token."""

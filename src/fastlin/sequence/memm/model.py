@@ -17,7 +17,7 @@ from fastlin.engine.chain import memm_normalizer
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
 from fastlin.runtime import parallel
-from fastlin.sequence.base import SequenceModel
+from fastlin.sequence.base import SequenceModel, frozen_features
 from fastlin.sequence.beam_search import beam_paths
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import ChainBatch, ChainBatches, Potential, Potentials
@@ -25,6 +25,7 @@ from fastlin.sequence.column_selection import as_columns
 from fastlin.sequence.memm.history_features import Histories
 from fastlin.sequence.memm.label_completion import MAX_ROUNDS, LabelCompletion
 from fastlin.sequence.memm.tag_dictionary import TagDictionary
+from fastlin.sequence.one_sentence import FrozenWeights
 from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.token_scores import as_table, dense_scores, edge_scores
 from fastlin.sequence.tokens import Tokens
@@ -347,11 +348,37 @@ class MEMM(SequenceModel):
         start = as_table("start_", self.start_, (K,))
         return Chain(start, as_table("transitions_", self.transitions_, (*histories, K)), np.zeros(histories))
 
+    def _frozen_sources(self, known: dict[str, Any]) -> tuple[Any, ...] | None:
+        if known["edge_coef_"] is not None or known["_dictionary"] is not None or known["decoder"] != "viterbi":
+            return None
+        return known["coef_"], known["start_"], known["transitions_"], *frozen_features(known)
+
+    def _frozen_weights(self) -> FrozenWeights:
+        chain, watched = self._chain(), [self.start_, self.transitions_]
+        if chain.start is not self.start_ or chain.transitions is not self.transitions_:
+            raise ValueError("tables of another type are copied, and changes of theirs not seen")
+        weights, find_offsets = self._by_feature(), LocalNormaliser(chain)
+
+        def normalise(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+            offsets = find_offsets(scores, None)
+            scores[:1] -= log_sums(scores[:1] + chain.start)
+            return offsets
+
+        return FrozenWeights(weights, chain, self.classes_.tolist(), watched, normalise=normalise)
+
+    def _by_feature(self) -> NDArray[Any]:
+        """`coef_` as [V, K]."""
+        weights = np.require(np.asarray(self.coef_).T, validation.as_real(self.coef_), ["C", "A"])
+        if weights.shape != (self.n_features_in_, len(self.classes_)):
+            raise ValueError(
+                f"coef_ of shape {weights.T.shape} does not fit {len(self.classes_)} labels and "
+                f"{self.n_features_in_} features"
+            )
+        return weights
+
     def _potential(self) -> Potential:
         chain, K, V = self._chain(), len(self.classes_), self.n_features_in_
-        weights = np.require(np.asarray(self.coef_).T, validation.as_real(self.coef_), ["C", "A"])
-        if weights.shape != (V, K):
-            raise ValueError(f"coef_ of shape {weights.T.shape} does not fit {K} labels and {V} features")
+        weights = self._by_feature()
         normalise, words, of_edges = LocalNormaliser(chain), None, self._edge_weights()
         if self._dictionary is not None:
             words = self._dictionary.penalty(V)

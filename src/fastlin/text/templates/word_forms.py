@@ -44,8 +44,12 @@ _FLAGS: dict[str, Callable[[str], bool]] = {  # of a word's shape
     "has_digit": lambda shape: "d" in shape,
     "all_digits": lambda shape: set(shape) == {"d"},
     "has_hyphen": lambda shape: not {"-", "\u2010", "\u2011"}.isdisjoint(shape),
-    "punctuation": lambda shape: bool(shape) and not any(c.isalnum() or c.isspace() for c in shape),
 }
+
+
+def is_punctuation(word: str) -> bool:
+    """Whether a word has no letter, digit or blank. Its shape does not say: ⓐ is a small letter, and none of them."""
+    return bool(word) and not any(c.isalnum() or c.isspace() for c in word)
 
 
 def number_names(strings: StringNumbering, names: Iterable[str], learn: bool) -> Ints:
@@ -76,8 +80,10 @@ class WordForms:
 
     def flags(self, function: str) -> Ints:
         """For each word 1 if it has a flag, 0 if not."""
+        if function == "punctuation" and not self._is_ascii:
+            return np.array([is_punctuation(word) for word in self._strings], np.int32)
         those, names = self._shapes
-        has = _FLAGS[function]
+        has = _FLAGS.get(function, is_punctuation)
         return np.array([has(name) for name in names], np.int32)[those] if len(those) else those
 
     @made_once
@@ -108,7 +114,7 @@ class WordForms:
 
 def has_flag(word: str, function: str) -> bool:
     """Whether a word has a flag."""
-    return _FLAGS[function](word.translate(_SHAPES))
+    return is_punctuation(word) if function == "punctuation" else _FLAGS[function](word.translate(_SHAPES))
 
 
 def form_of(word: str, function: str, argument: Any, folded: bool) -> str | None:
