@@ -58,10 +58,9 @@ class ScratchArray:
     def __init__(self, array: NDArray[Any]) -> None:
         self._array = array
 
-    @contextlib.contextmanager
-    def map(self, start: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:
+    def map(self, start: int = 0, stop: int | None = None) -> contextlib.AbstractContextManager[NDArray[Any]]:
         """The array, or its rows from `start` to `stop`, to be read and written while the `with` lasts."""
-        yield self._array[start:stop]
+        return contextlib.nullcontext(self._array[start:stop])
 
     def map_while(self, held: contextlib.ExitStack) -> NDArray[Any]:  # noqa: ARG002 - memory needs no map
         """The array, mapped for as long as what is held."""

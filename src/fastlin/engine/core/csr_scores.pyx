@@ -34,6 +34,7 @@ cdef extern from *:
 cdef enum:
     BLOCK_ROWS = 64
     BLOCK_NNZ = 2048         # proved, and read again before they leave the nearest cache
+    FAR_BLOCK_NNZ = 16384    # beside weights that are fetched, which a block begins without
 
 
 cdef inline int64_t bits_of(number x) noexcept nogil:
@@ -181,6 +182,7 @@ cdef bint score_range(LinearScorer model, const real* W, const int32_t* short_en
     """`LinearScorer.score`; `spare` holds the scores of a block, and a row of them."""
     cdef Py_ssize_t i = start, n, row, K = model.K
     cdef bint near = K == 1 and model.V * <int64_t>sizeof(real) <= NEAR_BYTES
+    cdef int64_t most = BLOCK_NNZ if near else FAR_BLOCK_NNZ
     cdef double* block = spare
     cdef int64_t[BLOCK_ROWS + 1] ends
     ends[0] = long_ends[start] if long_ends != NULL else short_ends[start]
@@ -188,7 +190,7 @@ cdef bint score_range(LinearScorer model, const real* W, const int32_t* short_en
         return False
     while i < stop:
         n = 0
-        while n < BLOCK_ROWS and i + n < stop and (n == 0 or ends[n] - ends[0] < BLOCK_NNZ):
+        while n < BLOCK_ROWS and i + n < stop and (n == 0 or ends[n] - ends[0] < most):
             n += 1
             ends[n] = long_ends[i + n] if long_ends != NULL else short_ends[i + n]
             if not ends[n - 1] <= ends[n] <= nnz:

@@ -100,7 +100,7 @@ class LabelBlock:
     def rows_of(self, index: int) -> Iterator[RowState]:
         """The state of the rows of a segment."""
         with ExitStack() as stack:
-            yield RowState(*(stack.enter_context(held.map()) for held in self._row_states[index]))
+            yield RowState(*(held.map_while(stack) for held in self._row_states[index]))
 
     def start_from(self, signed: list[ScratchArray], intercept: Floats) -> None:
         """Take over dual variables, made feasible: zα of each label, α of the joint problem, β of regression."""
