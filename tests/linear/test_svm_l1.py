@@ -64,9 +64,8 @@ def objective_and_bounds(model, X, y, weights=None):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_labels", [2, 5])
+@pytest.mark.parametrize("n_labels, intercept", [(2, True), (2, False), (3, True)])
 @pytest.mark.parametrize("C", STRENGTHS)
-@pytest.mark.parametrize("intercept", [True, False])
 def test_the_certificate_is_true_and_no_subgradient_is_left(intercept, C, n_labels, kind):
     X, y = rows(kind, n_labels)
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
@@ -76,14 +75,14 @@ def test_the_certificate_is_true_and_no_subgradient_is_left(intercept, C, n_labe
     value, dual, missed = objective_and_bounds(model, X, y, weights)
     gap = model.certificate_["duality_gap"]
     assert model.objective_ == pytest.approx(value, rel=1e-9)
-    assert gap <= 1e-7 * model.objective_ * max(1, n_labels)
+    assert gap <= 1e-7 * model.objective_ * n_labels
     assert model.certificate_["dual_objective"] >= dual - 1e-8 * value  # of α = 2Cξ, where ξ is a difference
     assert missed <= 1e-2
     assert fit(X, y, weights, C=C, **more, tol=1e-3).objective_ >= model.certificate_["dual_objective"] - 1e-12 * value
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_labels", [2, 5])
+@pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("C", STRENGTHS)
 def test_objective_and_support_are_liblinears(C, n_labels, kind):
     X, y = rows(kind, n_labels)
