@@ -22,6 +22,7 @@ from fastlin.optim.solvers import svm_dispatch
 from fastlin.optim.solvers.svm_dual import label_blocks, signed_dual_variables
 from fastlin.optim.solvers.svm_l1 import SparseSvmSolver
 from fastlin.optim.solvers.svm_problem import BlockOfLabels, SvmObjective, SvmProblem, sum_over_blocks
+from fastlin.optim.solvers.svm_steps import take_steps
 from fastlin.runtime import parallel
 from fastlin.validation.parameter_kinds import (
     BOOL,
@@ -287,7 +288,7 @@ class LinearSVC(BatchWeights):
             if before is not None:
                 solver.start_from(*before)
             monitor = FitMonitor(options.max_iter, make_callback(self, lambda: self._install(solver.blocks)), file)
-            svm_dispatch.take_steps(solver, monitor)
+            take_steps(solver, monitor)
         self._finish(solver.blocks, monitor)
         self._dual = None
 
