@@ -13,7 +13,8 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression as Peer
 
-from fastlin import CandidateClassifier, LogisticRegression
+from fastlin import CandidateClassifier, Corpus, LogisticRegression
+from fastlin.data import corpus as corpora
 from fastlin.sequence import MEMM
 from support.logistic_problems import BATCH, KINDS, rows
 
@@ -74,6 +75,34 @@ def test_auto_gets_there(penalty, C, kind, n_labels):
     model = fitted(kind, n_labels, **PENALTIES[penalty], C=C, max_iter=1000)
     assert model.converged_
     assert model.objective_ <= optimum(kind, n_labels, penalty, C) * (1 + TOL)
+
+
+@functools.cache
+def in_memory(kind, n_labels, penalty, C):
+    """The objective of a long fit, and the gap that it has proved."""
+    model = fitted(kind, n_labels, **PENALTIES[penalty], C=C, tol=1e-8, max_iter=1000)
+    return model.objective_, model.certificate_["duality_gap"]
+
+
+ON_DISK = [("auto", n_labels) for n_labels in (2, 5, 50)] + [("newton", 2), ("lbfgs", 2)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e5])
+@pytest.mark.parametrize("penalty", ["l2", "l1", "elastic net"])
+@pytest.mark.parametrize("solver, n_labels", ON_DISK)
+def test_what_is_certified_of_segments_on_disk_is_true(solver, n_labels, penalty, C, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(corpora, "SEGMENT", 300)
+    corpus = Corpus(*rows(kind, n_labels)).write(tmp_path / "corpus")
+    assert corpus.n_segments > 1
+    best, its_gap = in_memory(kind, n_labels, penalty, C)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = LogisticRegression(**PENALTIES[penalty], C=C, solver=solver, tol=TOL, max_iter=15).fit(corpus)
+    gap, objective = model.certificate_["duality_gap"], model.objective_
+    assert best - its_gap - ROUNDING * best <= objective <= best + gap + ROUNDING * objective
+    assert model.converged_ == (gap <= TOL * objective)
+    assert len(told) == (not model.converged_)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -34,7 +34,7 @@ def fit(X, y, sample_weight=None, **options):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_labels", [2, 5, 50])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e2, 1e5])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e5])
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_the_optimum_and_its_certificate_are_those_of_dense_weights(penalty, C, n_labels, kind):
     X, y = rows(kind, n_labels)

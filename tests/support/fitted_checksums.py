@@ -102,6 +102,8 @@ def batch():
     options += grid(class_weight=("balanced",), fit_intercept=(False, True), intercept_scaling=(2.0,))
     for option in options:
         yield fastlin.LogisticRegression(random_state=3, **{**ITERATIONS, **option}), COUNTS
+    for option in grid(penalty=("l1",), weights=("sparse",), C=(0.1, 10.0), fit_intercept=(False, True)):
+        yield fastlin.LogisticRegression(**{**ITERATIONS, **option}), COUNTS
     for solver, weights in itertools.product(("auto", "lbfgs"), ("dense", "observed")):
         yield fastlin.LogisticRegressionCV(Cs=3, cv=3, solver=solver, weights=weights, **ITERATIONS), COUNTS
     for option in grid(
@@ -109,6 +111,8 @@ def batch():
         fit_intercept=(False, True), class_weight=(None, "balanced"),
     ):  # fmt: skip
         yield fastlin.LinearSVC(random_state=3, **{**ITERATIONS, **option}), ROWS
+    for option in grid(penalty=("l1",), C=(0.1, 10.0), fit_intercept=(False, True), class_weight=(None, "balanced")):
+        yield fastlin.LinearSVC(**{**ITERATIONS, **option}), ROWS
 
 
 def several():

@@ -17,7 +17,7 @@ def as_wide(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 def centre_labels(problem: LogLinearProblem, theta: NDArray[np.float64]) -> None:
     """Take out the shifts that all labels share, which move no probability and which the prior would have at zero."""
     n, K = problem.n_weights, problem.width
-    if K == 1:
+    if K == 1 or problem.partitions.has_label_sets:
         return
     theta[n:] -= theta[n:].mean() if problem.size > n else 0.0
     if isinstance(problem.layout, DenseWeights) and problem.prior.l1 == 0 and not len(problem.prior.mean):

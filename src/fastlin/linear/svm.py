@@ -23,6 +23,7 @@ from fastlin.optim.solvers import svm_dispatch
 from fastlin.optim.solvers.svm_dual import label_blocks
 from fastlin.optim.solvers.svm_l1 import SparseSvmSolver
 from fastlin.optim.solvers.svm_problem import BlockOfLabels, SvmObjective, SvmProblem
+from fastlin.optim.solvers.svm_steps import take_steps
 from fastlin.runtime import parallel
 from fastlin.validation.parameter_kinds import (
     BOOL,
@@ -287,7 +288,7 @@ class LinearSVC(BatchWeights):
                 solver.start_from(*before)
             report = make_callback(self, lambda: self._install(solver.blocks, spread))
             monitor = FitMonitor(options.max_iter, report, file)
-            svm_dispatch.take_steps(solver, monitor)
+            take_steps(solver, monitor)
         self._finish(solver.blocks, monitor, spread)
         self._dual = None
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.design import Design
 from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
@@ -23,6 +23,7 @@ from fastlin.optim.partitions import Partitions
 from fastlin.optim.quadratic_model import Columns
 from fastlin.optim.solvers.proximal_newton import MAX_CG_ITERATIONS, MIN_CG_ITERATIONS, ProximalSearch, take_step
 from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem
+from fastlin.optim.solvers.svm_steps import StepSolver
 from fastlin.optim.squared_hinge import HingeCertificate, SquaredHinge, hinge_gap
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
@@ -148,21 +149,22 @@ class SparseLabel:
         self.theta[:] = np.append(weights, bias)[self.design.features]
 
 
-class SparseSvmSolver:
-    """The labels of a problem, which take their steps in turns, or in threads."""
+class SparseSvmSolver(StepSolver):
+    """The labels of a problem by proximal Newton."""
 
     run = "proximal_newton"
 
     def __init__(self, problem: SvmProblem, tol: float, workers: parallel.WorkerPool) -> None:
-        self.problem, self.workers = problem, workers
+        self.problem, labels = problem, []
         with problem.block(0) as block:
             self.design = Design.of(_with_constant(block.rows, problem.objective.scaling))
-            self.labels = []
             for column in range(problem.objective.n_columns):
                 own, costs = _sides(problem, block, column)
                 loss = SquaredHinge(own.astype(np.int32), costs)
                 inside = workers if problem.objective.n_columns == 1 else parallel.WorkerPool(1, workers.stop)
-                self.labels.append(SparseLabel(problem, self.design, loss, tol, inside))
+                labels.append(SparseLabel(problem, self.design, loss, tol, inside))
+        self.blocks = self.labels = labels
+        super().__init__(labels, workers)
         self.columns = self._columns()
 
     def _columns(self) -> Columns:
@@ -177,35 +179,8 @@ class SparseSvmSolver:
         for label, weights, bias in zip(self.labels, coef, intercept, strict=True):
             label.start_from(weights, bias / scaling if scaling else 0.0)
 
-    def state_dict(self) -> State:
-        state: State = {}
-        for place, label in enumerate(self.labels):
-            state |= as_part(f"{place}", label.state_dict())
-        return state
-
-    def load_state_dict(self, saved: CheckpointReader) -> None:
-        for place, label in enumerate(self.labels):
-            label.begin(saved.part(f"{place}"))
-
-    def begin(self) -> None:
-        """Objectives and gaps of all labels."""
-        self.workers.map(SparseLabel.begin, [(label,) for label in self.labels])
-
-    def step(self) -> int:
-        """A step of each label that is not done; returns the rows whose loss is not zero, added up."""
-        unfinished = [label for label in self.labels if not (label.finished or label.stalled)]
-        self.workers.map(lambda label: label.step(self.columns), [(label,) for label in unfinished])
-        return sum(label.visits for label in unfinished)
-
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding ended the progress of what is not at its optimum."""
-        return all(label.finished or label.stalled for label in self.labels)
-
-    @property
-    def blocks(self) -> list[SparseLabel]:
-        """What a record and the model tell of."""
-        return self.labels
+    def take_step(self, problem: SparseLabel) -> None:
+        problem.step(self.columns)
 
 
 def _sides(problem: SvmProblem, block: SegmentBlock, column: int) -> tuple[NDArray[np.bool_], Floats]:

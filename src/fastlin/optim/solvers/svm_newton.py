@@ -22,12 +22,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.data.scratch import ScratchArray
 from fastlin.engine.solvers import svm_newton
 from fastlin.optim.gram import MAX_DENSE_WEIGHTS, GramRows, factoring_cost, mirror, solve_positive
 from fastlin.optim.solvers.svm_dual import LabelBlock
 from fastlin.optim.solvers.svm_problem import SegmentBlock, SvmProblem
+from fastlin.optim.solvers.svm_steps import StepSolver
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
@@ -82,30 +83,39 @@ class PrimalBlock:
         self.best, self.idle = np.inf, 0
 
     @property
+    def finished(self) -> bool:
+        """Whether the gap is small enough."""
+        return self.block.finished
+
+    @property
     def stalled(self) -> bool:
         """Whether the last steps have gained nothing."""
         return self.idle >= MAX_NO_IMPROVEMENT
+
+    @property
+    def visits(self) -> int:
+        """The rows whose loss is not zero."""
+        return self.block.visits
 
     def state_dict(self) -> State:
         """What the steps have changed; all else follows from it."""
         state: State = {name: getattr(self, name) for name in ("theta", "gradient", "best", "idle")}
         return state | {"scores": [ScratchArray(self.scores)]}
 
-    def restore(self, saved: CheckpointReader) -> None:
-        """Become what `state_dict` said."""
-        saved.read_into("theta", self.theta)
-        saved.read_into("gradient", self.gradient)
-        saved.read_per_row("scores", [ScratchArray(self.scores)])
-        self.best, self.idle = saved.number("best"), saved.integer("idle", 0)
+    def begin(self, saved: CheckpointReader | None = None) -> None:
+        """Scores, gradients and gaps of all labels where the weights are, or where a fit stood."""
+        columns = np.arange(len(self.ones))
+        if saved is not None:
+            saved.read_into("theta", self.theta)
+            saved.read_into("gradient", self.gradient)
+            saved.read_per_row("scores", [ScratchArray(self.scores)])
+            self.best, self.idle = saved.number("best"), saved.integer("idle", 0)
         with self.problem.block(0) as rows:
-            self._infer(rows, np.arange(len(self.ones)))
+            if saved is None:
+                self._evaluate(rows, columns)
+            else:
+                self._infer(rows, columns)
         self.gaps = 0.5 * _dots(self.gradient, self.gradient)
-        self._install()
-
-    def begin(self) -> None:
-        """Scores, gradients and gaps of all labels where the weights are."""
-        with self.problem.block(0) as rows:
-            self._evaluate(rows, np.arange(len(self.ones)))
         self._install()
 
     def step(self) -> None:
@@ -262,39 +272,17 @@ def _dots(a: Floats, b: Floats) -> Floats:
     return np.einsum("jk,jk->k", a, b)
 
 
-class SvmNewtonSolver:
-    """Blocks of labels that take their steps in turns, or in threads."""
+class SvmNewtonSolver(StepSolver):
+    """Blocks of labels by Newton's method."""
 
     run = "newton"
 
     def __init__(self, blocks: list[LabelBlock], dense: bool, tol: float, workers: parallel.WorkerPool) -> None:
-        self.blocks, self.workers = blocks, workers
-        self.primals = [PrimalBlock(block, dense, tol) for block in blocks]
+        self.blocks, self.primals = blocks, [PrimalBlock(block, dense, tol) for block in blocks]
+        super().__init__(self.primals, workers)
 
-    def state_dict(self) -> State:
-        state: State = {}
-        for place, primal in enumerate(self.primals):
-            state |= as_part(f"{place}", primal.state_dict())
-        return state
-
-    def load_state_dict(self, saved: CheckpointReader) -> None:
-        for place, primal in enumerate(self.primals):
-            primal.restore(saved.part(f"{place}"))
-
-    def begin(self) -> None:
-        """Take up the weights that the blocks have."""
-        self.workers.map(PrimalBlock.begin, [(primal,) for primal in self.primals])
-
-    def step(self) -> int:
-        """A step of each block that is not done; returns the rows whose loss is not zero, added up."""
-        unfinished = [primal for primal in self.primals if not (primal.block.finished or primal.stalled)]
-        self.workers.map(PrimalBlock.step, [(primal,) for primal in unfinished])
-        return sum(primal.block.visits for primal in unfinished)
-
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding ended the progress of what is not at its optimum."""
-        return all(primal.block.finished or primal.stalled for primal in self.primals)
+    def take_step(self, problem: PrimalBlock) -> None:
+        problem.step()
 
     def export_dual(self) -> None:
         """Leave α with the rows."""

@@ -15,6 +15,7 @@ from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.optim.gram import GramRows, mirror, solve_positive
 from fastlin.optim.solvers.svm_dual import LabelBlock
 from fastlin.optim.solvers.svm_problem import Floats, SegmentBlock, SvmProblem
+from fastlin.optim.solvers.svm_steps import StepSolver
 from fastlin.runtime import parallel
 
 CENTRING = 0.1  # μ, of the present mean of the products
@@ -32,10 +33,7 @@ def has_interior(problem: SvmProblem) -> bool:
 class InteriorPoint:
     """θ with the intercept as its last number, ξ, a and b, and the best weights and duals that it has met."""
 
-    run = "interior"
-
-    def __init__(self, blocks: list[LabelBlock], tol: float) -> None:
-        self.blocks, (block,) = blocks, blocks
+    def __init__(self, block: LabelBlock, tol: float) -> None:
         self.block, self.problem, self.tol = block, block.problem, tol
         self.scaling, self.n = self.problem.objective.scaling, self.problem.corpus.shape[1]
         self.epsilon = float(self.problem.objective.epsilon or 0.0)
@@ -55,26 +53,33 @@ class InteriorPoint:
         state: State = {"theta": self.theta, "least": self.least, "idle": self.idle}
         return state | {name: getattr(self, name) for name in PER_ROW}
 
-    def load_state_dict(self, saved: CheckpointReader) -> None:
-        """Become what `state_dict` said."""
-        for name in ("theta", *PER_ROW):
-            saved.read_into(name, getattr(self, name))
-        self.least, self.idle = saved.number("least"), saved.integer("idle", 0)
+    def begin(self, saved: CheckpointReader | None = None) -> None:
+        """Stand where a fit stood; else a step measures the gap where it ends."""
+        if saved is not None:
+            for name in ("theta", *PER_ROW):
+                saved.read_into(name, getattr(self, name))
+            self.least, self.idle = saved.number("least"), saved.integer("idle", 0)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the gap is small enough."""
+        return self.block.finished
+
+    @property
+    def visits(self) -> int:
+        """The rows with a dual variable."""
+        return self.block.visits
 
     @property
     def stalled(self) -> bool:
         """Whether rounding ended the progress."""
         return self.idle >= MAX_NO_GAIN
 
-    def begin(self) -> None:
-        """Nothing: a step measures the gap where it ends."""
-
-    def step(self) -> int:
-        """A step towards the optimum, and the gap where it ends; returns the rows with a dual variable."""
+    def step(self) -> None:
+        """A step towards the optimum, and the gap where it ends."""
         with self.problem.block(0) as rows, np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             self._advance(rows)
             self._measure(rows)
-        return self.block.visits
 
     def _advance(self, rows: SegmentBlock) -> None:
         r = self.targets - self._scores_of(rows, self.theta)
@@ -162,3 +167,16 @@ def _longest(pairs: list[tuple[Floats, Floats]]) -> float:
         if falls.any():
             longest = min(longest, float((values[falls] / -changes[falls]).min()))
     return TO_BOUNDARY * longest
+
+
+class InteriorSolver(StepSolver):
+    """The steps of the one problem that regression is."""
+
+    run = "interior"
+
+    def __init__(self, blocks: list[LabelBlock], tol: float, workers: parallel.WorkerPool) -> None:
+        self.blocks = blocks
+        super().__init__([InteriorPoint(block, tol) for block in blocks], workers)
+
+    def take_step(self, problem: InteriorPoint) -> None:
+        problem.step()
