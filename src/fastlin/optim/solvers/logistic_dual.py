@@ -318,7 +318,7 @@ def maximise(
         target = gaps[-1] * min(0.25, 0.5 * monitor.tol * reached / gap)
 
 
-def _epochs_left(gaps: list[float], target: float, of_sets: bool) -> float:
+def _epochs_left(gaps: list[float], target: float, of_sets: bool = False) -> float:
     """How long at the rate of the last epochs; 0 while there are too few."""
     low, high = WANDERING_GAPS
     too_few = WANDERING_EPOCHS if low * gaps[0] < gaps[-1] < high * gaps[0] else RATE_EPOCHS
