@@ -432,3 +432,15 @@ def test_one_column_is_no_indicator():
         model = LogisticRegression().fit(X, Y[:, :1])
     assert not model.multilabel_
     assert model.coef_.shape == (1, X.shape[1])
+
+
+@pytest.mark.parametrize("class_weight", [None, {1: 2.5, 0: 0.7}])
+def test_an_l1_norm_has_the_optimum_of_each_label(class_weight):
+    X, Y = rows()
+    model = LinearSVC(penalty="l1", tol=1e-9, max_iter=1000, class_weight=class_weight).fit(X, Y)
+    assert model.converged_
+    parts = [
+        LinearSVC(penalty="l1", tol=1e-9, max_iter=1000, class_weight=class_weight).fit(X, labels) for labels in Y.T
+    ]
+    np.testing.assert_allclose(model.objective_, sum(part.objective_ for part in parts), rtol=1e-8)
+    np.testing.assert_allclose(model.coef_, np.vstack([part.coef_ for part in parts]), atol=1e-4)

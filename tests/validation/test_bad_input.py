@@ -173,7 +173,7 @@ LABELS = {
     "fractions": (lambda y: y + 0.5, "y holds 0.5 at row 0"),
     "complex": (lambda y: y + 1j, "y has dtype complex"),
     "nothing": (lambda y: None, "y is None"),
-    "two columns": (lambda y: np.column_stack([y, y]), r"y should be .*\(60, 2\)"),
+    "two columns": (lambda y: np.column_stack([y, y]), r"y should be .*\(60, 2\)|y holds 2 .*; a target of several"),
     "numbers and strings": (lambda y: np.array([1, "a", 2.0] * 20, dtype=object), "y must .* float, int, str"),
     "None among strings": (lambda y: np.array(["a", None, "b"] * 20, dtype=object), "NoneType, str: that of row 1 "),
 }

@@ -369,7 +369,8 @@ class OneVsRestLikelihood(LabelLikelihood):
 
     def first_shares(self, mass: float) -> NDArray[np.float64]:
         """a of every label: nearly 1 of those that a row has, nearly 0 of the others."""
-        return 0.5 * mass + (1 - mass) * self.members[self.codes].astype(np.float64)
+        own: NDArray[np.float64] = self.members[self.codes].astype(np.float64)
+        return 0.5 * mass + (1 - mass) * own
 
     def probabilities(self, residual: BlockArray) -> NDArray[np.float64]:
         """p of every label from residuals; ½ of those without a weight."""

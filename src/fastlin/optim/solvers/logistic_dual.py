@@ -32,6 +32,7 @@ BUDGET = 1 << 23  # multiply–adds between two looks at Ctrl-C
 RATE_EPOCHS = 8  # epochs over which the rate is measured
 WANDERING_GAPS = 0.01, 1.0  # times the first: where a gap stands still at weak priors, and often falls afterwards
 WANDERING_EPOCHS = 32  # which it is given there
+EPOCHS_OF_SETS = 75  # that many labels a row are given: a step of Newton's method for all of them costs dozens
 MAX_EPOCHS_LEFT = 150  # epochs still to go at that rate
 SMALL_GAP = 0.3  # times the mean gap: a row that adds less rests, which halves the visits on text
 MAX_REST_EPOCHS = 3  # epochs of rest
@@ -294,7 +295,9 @@ def maximise(
         gaps.append(dual.epoch(generator))
         problem.passes += 2
         monitor.iterations += 1
-        slow = _epochs_left(gaps, target) > min(MAX_EPOCHS_LEFT, monitor.max_iter - monitor.iterations)
+        slow = _epochs_left(gaps, target, problem.partitions.has_label_sets) > min(
+            MAX_EPOCHS_LEFT, monitor.max_iter - monitor.iterations
+        )
         if gaps[-1] > target and not slow and monitor.iterations < monitor.max_iter:
             continue
         dual.copy_to(trial)
@@ -315,10 +318,11 @@ def maximise(
         target = gaps[-1] * min(0.25, 0.5 * monitor.tol * reached / gap)
 
 
-def _epochs_left(gaps: list[float], target: float) -> float:
+def _epochs_left(gaps: list[float], target: float, of_sets: bool = False) -> float:
     """How long at the rate of the last epochs; 0 while there are too few."""
     low, high = WANDERING_GAPS
     too_few = WANDERING_EPOCHS if low * gaps[0] < gaps[-1] < high * gaps[0] else RATE_EPOCHS
+    too_few = EPOCHS_OF_SETS if of_sets else too_few
     if len(gaps) <= too_few or gaps[-1] <= target:
         return 0.0
     rate = np.log(gaps[-1] / gaps[-1 - RATE_EPOCHS]) / RATE_EPOCHS
