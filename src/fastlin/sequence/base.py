@@ -295,6 +295,13 @@ class SequenceModel(Estimator, ABC):
         chain = chain if rules is None else rules.restrict(chain)
         return ChainBatches(tokens, chain, potential, as_allowed(allowed, tokens, self.classes_))
 
+    @reads
+    def _explain_token(self, tokens: Any, place: int, label: Any) -> Any:
+        """What `fastlin.inspection.explain_token` returns."""
+        from fastlin.sequence.token_explanation import explain_token  # with all of inspection: nobody else needs it
+
+        return explain_token(self, tokens, place, label)
+
     # One sentence
 
     def _tag_one(self, sentence: Any) -> list[Any] | None:

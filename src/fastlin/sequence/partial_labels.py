@@ -124,7 +124,7 @@ def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, Lab
         return None, nothing
     y = as_lists(y)
     y = y if isinstance(y, np.ndarray | list | tuple | str) or not hasattr(y, "__iter__") else list(y)
-    flat = _flat(y, tokens)
+    flat = None if _are_strings(y) else _flat(y, tokens)
     if flat is None or not _partial(flat):  # what is no list of labels is refused for what it is
         labels = LabelEncoder()
         codes = labels.learn(y, tokens)
@@ -153,6 +153,14 @@ def _grouped(found: NDArray[np.int32], sizes: Numbers, n_labels: int) -> LabelCo
     for chosen, place in sets.items():
         members[place, list(chosen)] = 1
     return LabelCodes(codes, n_labels, members)
+
+
+def _are_strings(y: Any) -> bool:
+    """Whether all labels are strings, as far as a quick look tells: flat, or in lists."""
+    if isinstance(y, np.ndarray):
+        return y.dtype.kind == "U"
+    kinds = set(map(type, y)) if isinstance(y, list | tuple) else {object}
+    return kinds == {str} or (kinds <= {list, tuple} and set(map(type, chain.from_iterable(y))) <= {str})
 
 
 def _flat(y: Any, tokens: Tokens) -> list[Any] | None:
