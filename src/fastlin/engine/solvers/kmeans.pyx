@@ -23,24 +23,33 @@ cdef extern from *:
     """
     #include <stddef.h>
     #include <stdint.h>
-    typedef double fastlin_four __attribute__((vector_size(32), aligned(8), may_alias));
-
     /* The scores of a row with four columns, added up as `score_row` does, which has to prefetch: a third of its time.
-       The vectors must not be returned or passed, whose way depends on the instruction set. */
-    #define FASTLIN_FOUR(NAME, VALUE)                                                                        \
+       Without vectors of four numbers gcc would keep these in memory: then a column at a time. */
+    #if defined(__AVX__)
+    typedef double fastlin_four __attribute__((vector_size(32), aligned(8), may_alias));
+    enum { FASTLIN_FOUR_STEPS = 1 };
+    #else
+    typedef double fastlin_four;
+    enum { FASTLIN_FOUR_STEPS = 4 };
+    #endif
+
+    #define FASTLIN_FOUR_ADD(sum, p) sum += (double)x[p] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p] + k)
+    #define FASTLIN_FOUR(NAME, VALUE)                                                                              \
         static inline void NAME(double *out, const double *W, const int32_t *indices, const VALUE *x, ptrdiff_t m) \
-        {                                                                                                    \
-            fastlin_four a = {0}, b = {0}, c = {0}, d = {0};                                                 \
-            ptrdiff_t p = 0;                                                                                 \
-            for (; p + 4 <= m; p += 4) {                                                                     \
-                a += (double)x[p] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p]);                  \
-                b += (double)x[p + 1] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p + 1]);          \
-                c += (double)x[p + 2] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p + 2]);          \
-                d += (double)x[p + 3] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p + 3]);          \
-            }                                                                                                \
-            for (; p < m; p++)                                                                               \
-                a += (double)x[p] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p]);                  \
-            *(fastlin_four *)out = ((a + b) + c) + d;                                                        \
+        {                                                                                                          \
+            for (int k = 0; k < FASTLIN_FOUR_STEPS; k++) {                                                         \
+                fastlin_four a = {0}, b = {0}, c = {0}, d = {0};                                                   \
+                ptrdiff_t p = 0;                                                                                   \
+                for (; p + 4 <= m; p += 4) {                                                                       \
+                    FASTLIN_FOUR_ADD(a, p);                                                                        \
+                    FASTLIN_FOUR_ADD(b, p + 1);                                                                    \
+                    FASTLIN_FOUR_ADD(c, p + 2);                                                                    \
+                    FASTLIN_FOUR_ADD(d, p + 3);                                                                    \
+                }                                                                                                  \
+                for (; p < m; p++)                                                                                 \
+                    FASTLIN_FOUR_ADD(a, p);                                                                        \
+                *(fastlin_four *)(out + k) = ((a + b) + c) + d;                                                    \
+            }                                                                                                      \
         }
     FASTLIN_FOUR(fastlin_four_floats, float)
     FASTLIN_FOUR(fastlin_four_doubles, double)
