@@ -1,6 +1,7 @@
 """Linear support vector machines by dual coordinate ascent, or by Newton's method; sparse ones by proximal Newton."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -331,8 +332,10 @@ class LinearSVC(BatchWeights):
                 )
             factors = side_factors(self.class_weight, data.label_sets, codes, weights)
             members, n_columns = data.label_sets.members()[:, spread.varying], len(spread.varying)
-            tables = (members,) if factors is None else (members, factors[:, spread.varying])
-            return SvmObjective(options.C, None, n_columns, options.squared, False, options.scaling, 1.0, *tables)
+            objective = SvmObjective(
+                options.C, None, n_columns, options.squared, False, options.scaling, 1.0, members=members
+            )
+            return objective if factors is None else replace(objective, side_factors=factors[:, spread.varying])
         return SvmObjective(
             options.C,
             validation.class_factors(self.class_weight, data.classes, codes, True, weights),

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from fastlin.engine.solvers import svm_newton
 from fastlin.optim.certificate import Certificate, dual_shares, penalty_gap
-from fastlin.optim.design import Design
+from fastlin.optim.likelihoods import LabelLikelihood
 from fastlin.optim.log_linear_problem import LogLinearProblem
-from fastlin.runtime import parallel
 
 Vector = NDArray[np.float64]
 POSITIVE = np.ones(1, np.int64)  # the code of the rows with z = 1
@@ -26,7 +25,7 @@ NO_SETS, NO_FACTORS = np.empty((0, 1), np.uint8), np.empty((0, 1))  # of rows of
 
 
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(LabelLikelihood):
     """The loss of rows whose codes say z: 1, or else −1."""
 
     codes: NDArray[np.int32]
@@ -37,17 +36,6 @@ class SquaredHinge:
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """All but the width, in their order."""
         return self.codes, self.weights
-
-    @property
-    def n_instances(self) -> int:
-        return len(self.codes)
-
-    @property
-    def total_weight(self) -> float:
-        return float(self.weights.sum())
-
-    def row_blocks(self, design: Design) -> list[tuple[int, int]]:
-        return list(parallel.split_by_work(design.indptr, self.width))
 
     def loss(self, scores: Vector, start: int, stop: int, residual: Vector, shares: NDArray[np.float32]) -> float:
         """Σ C ξ² of a block of rows; leaves −2Czξ, and 1 where ξ > 0."""
