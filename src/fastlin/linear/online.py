@@ -70,8 +70,8 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
             Dense or sparse; a CSR of float32 or float64 with int32 indices is used where it lies. The rows of a corpus
             are visited a segment at a time, segments in random order and rows of each in random order.
         y : array of shape (n_samples,), or indicator of shape (n_samples, n_labels)
-            Labels: strings or integers; None with a Corpus, which has its own. Of learners with `multi_class` it may
-            say, sparse or dense, which labels each row has.
+            Labels: strings or integers; None with a Corpus, which has its own. SGDClassifier, Perceptron and
+            PassiveAggressiveClassifier may be told, sparse or dense, which labels each row has.
         coef_init, intercept_init : arrays in the shapes of `coef_` and `intercept_`, optional
             Where to start.
         sample_weight : array of shape (n_samples,), optional
