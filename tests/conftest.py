@@ -36,8 +36,8 @@ def pytest_collection_modifyitems(config, items):
     """
 
     def left_out(item):
-        slow, peer = (item.get_closest_marker(name) for name in ("slow", "peer"))
-        missing = peer is not None and importlib.util.find_spec(peer.args[0]) is None
+        slow, peers = item.get_closest_marker("slow"), item.iter_markers("peer")
+        missing = any(importlib.util.find_spec(peer.args[0]) is None for peer in peers)
         return missing or (slow is not None and not config.getoption("--slow"))
 
     deselected = [item for item in items if left_out(item)]
