@@ -20,7 +20,6 @@ import sklearn.svm
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import VotingClassifier
-from sklearn.isotonic import IsotonicRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline, make_union
 
@@ -232,7 +231,6 @@ COLUMNS = {
         [("weighed", fastlin.TfidfTransformer(), [0, 3])], remainder="passthrough", transformer_weights={"weighed": 2.0}
     ),
 }
-CURVES = {"isotonic": IsotonicRegression(out_of_bounds="clip")}
 TEMPERATURE = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)  # scikit-learn has this calibration
 
 
