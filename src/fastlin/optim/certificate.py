@@ -202,8 +202,9 @@ class DualPoint:
                 break
             step = np.log(np.maximum(held, LEAST_MASS) / np.maximum(total, LEAST_MASS))
             if full:
-                newton = np.linalg.lstsq(hessian[1:, 1:], (held - total)[1:], rcond=None)[0]
-                step = np.append(0.0, newton) if np.abs(newton).max() <= MAX_NEWTON_SHIFT else step
+                newton, _, rank, _ = np.linalg.lstsq(hessian[1:, 1:], (held - total)[1:], rcond=None)
+                if rank == len(newton) and np.abs(newton).max() <= MAX_NEWTON_SHIFT:
+                    step = np.append(0.0, newton)
             self.shift = self.shift + step
         self.shift = best
         total, held, _ = self._masses(False)

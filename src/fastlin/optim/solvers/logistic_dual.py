@@ -16,7 +16,7 @@ from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import logistic_dual
 from fastlin.optim import log_linear_passes
-from fastlin.optim.certificate import prior_gap
+from fastlin.optim.certificate import dual_point, prior_gap
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.likelihoods import OneVsRestLikelihood
 from fastlin.optim.log_linear_passes import LogLinearModel
@@ -41,6 +41,7 @@ N_ROW_RANGES = (
 )
 FIRST_LOOK_SHARE = 0.5  # times tol: the share of f that the gaps met must come down to before the first look
 ROUNDING_SHARE = 1e-13  # of f: a gap lost in rounding
+FAR_INTERCEPT = 20.0  # nats from the optimum of the other weights: e^-20 of a label's mass is explained
 
 
 def has_logistic_dual(problem: LogLinearProblem) -> bool:
@@ -301,7 +302,10 @@ def maximise(
         if gaps[-1] > target and not slow and monitor.iterations < monitor.max_iter:
             continue
         dual.copy_to(trial)
-        reached, norm = problem.value(trial, gradient), vector_ops.max_abs(gradient)
+        reached = problem.value(trial, gradient)
+        if slow:
+            reached = _settle_intercepts(problem, trial, gradient, reached)
+        norm = vector_ops.max_abs(gradient)
         last = slow or gaps[-1] <= ROUNDING_SHARE * reached or monitor.iterations >= monitor.max_iter
         if gaps[-1] > fine * reached and not last:  # f is smaller than thought
             target = fine * reached
@@ -316,6 +320,21 @@ def maximise(
         if last:
             return
         target = gaps[-1] * min(0.25, 0.5 * monitor.tol * reached / gap)
+
+
+def _settle_intercepts(problem: LogLinearProblem, theta: Vector, gradient: Vector, value: float) -> float:
+    """Take intercepts that ran away, as those of rare labels may, to their optimum for these weights; returns f.
+
+    There neither gradients nor curvatures say how far they have to come back.
+    """
+    n = problem.n_weights
+    if problem.size == n:
+        return value
+    shift = dual_point(problem, theta, 0.0).shift
+    if np.abs(shift).max() <= FAR_INTERCEPT:
+        return value
+    theta[n:] += shift if len(shift) == problem.size - n else shift[1:] - shift[0]
+    return problem.value(theta, gradient)
 
 
 def _epochs_left(gaps: list[float], target: float, of_sets: bool = False) -> float:
