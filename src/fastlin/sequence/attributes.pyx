@@ -431,7 +431,7 @@ cdef class TokenReader(GrowingRows):
 
 
 @final
-cdef class SentenceReader:
+cdef class AttributeReader:
     """Sequences of tokens, one at a time and all in the same memory: for one thread at a time."""
 
     cdef TokenReader reader

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastlin.engine.chain import chain as kernels
 from fastlin.engine.chain.sentence_tagger import SentenceTagger
-from fastlin.sequence.attributes import SentenceReader
+from fastlin.sequence.attributes import AttributeReader
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.token_scores import LARGEST
 
@@ -60,7 +60,7 @@ class FrozenTagger:
         finally:
             self._free.append(workspace)
 
-    def _tag(self, sentence: list[Any], reader: SentenceReader | None, tagger: SentenceTagger) -> list[Any] | None:
+    def _tag(self, sentence: list[Any], reader: AttributeReader | None, tagger: SentenceTagger) -> list[Any] | None:
         if not tagger.unchanged():
             return None
         if reader is None:
@@ -92,7 +92,7 @@ class FrozenTagger:
         kernels.best_paths(chain.padded, *given, np.array([0, n]), 0, 1, codes, value)
         return None if value[0] == -np.inf else [labels[code] for code in codes.tolist()]
 
-    def _workspace(self) -> tuple[SentenceReader | None, SentenceTagger]:
+    def _workspace(self) -> tuple[AttributeReader | None, SentenceTagger]:
         frozen = self._frozen
         tagger = SentenceTagger(frozen.weights, frozen.chain.padded, frozen.labels, LARGEST**2, frozen.watched)
-        return None if self._names is None else SentenceReader(*self._names), tagger
+        return None if self._names is None else AttributeReader(*self._names), tagger

@@ -25,7 +25,7 @@ from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.chain.hybrid_weights cimport HybridWeights, score_tokens
 from fastlin.engine.core.mathx cimport exponential
 from fastlin.engine.chain.chain_inference cimport chain_marginals
-from fastlin.engine.chain.token_labels cimport LabelSets, TokenLabels, all_known, restrict_scores
+from fastlin.engine.chain.token_labels cimport TokenLabelSets, TokenLabels, all_known, restrict_scores
 
 cdef struct StepRule:
     bint adagrad
@@ -99,7 +99,7 @@ cdef struct SequenceBatch:   # what the kernel works on; the sequences of a mini
     const int32_t* features
     const int64_t* sequences
     const int32_t* y
-    LabelSets sets
+    TokenLabelSets sets
     bint partial             # whether there are labels that are not known
     const int64_t* order
     Py_ssize_t n

@@ -6,7 +6,7 @@ A code from 0 to K − 1 is a label, −1 any label, and −2 − m one of those
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t
 
-cdef struct LabelSets:
+cdef struct TokenLabelSets:
     Py_ssize_t K, n          # labels, sets
     const uint8_t* members   # [n, K]
 
@@ -16,7 +16,7 @@ cdef class TokenLabels:
 
     cdef const int32_t[::1] codes
     cdef const uint8_t[:, ::1] members
-    cdef LabelSets sets
+    cdef TokenLabelSets sets
     cdef Py_ssize_t n
     cdef bint partial        # whether some label is not known
     cdef const int32_t* y    # [n], or NULL
@@ -31,7 +31,7 @@ cdef inline bint all_known(const int32_t* y, Py_ssize_t T) noexcept nogil:
     return least >= 0
 
 
-cdef inline void restrict_scores(const LabelSets* sets, const int32_t* y, Py_ssize_t T, Py_ssize_t P, const double* S,
+cdef inline void restrict_scores(const TokenLabelSets* sets, const int32_t* y, Py_ssize_t T, Py_ssize_t P, const double* S,
                                  double* out) noexcept nogil:
     """The scores S [T, P], with −∞ for the labels that tokens cannot have."""
     cdef Py_ssize_t t, k

@@ -14,7 +14,7 @@ from fastlin.engine.text import templates as kernel
 from fastlin.text.templates.compiler import Program
 from fastlin.text.templates.dsl import as_template
 from fastlin.text.templates.seen_features import TemplateIndex, TokenFeatures
-from fastlin.text.templates.sentence_reader import SentenceReader
+from fastlin.text.templates.template_reader import TemplateReader
 from fastlin.text.templates.word_forms import as_gazetteers
 from fastlin.validation import CSRRows
 from fastlin.validation.parameter_kinds import ABSENT, LABEL_WEIGHTS, PLAIN, TEXT, ParameterTable
@@ -153,10 +153,10 @@ class Templates(Estimator):
         self._index = index
         return _rows(features, index)
 
-    def sentence_reader(self) -> SentenceReader | None:
+    def sentence_reader(self) -> TemplateReader | None:
         """What reads one sentence at a time with what is known now; None: there is no such way."""
         index = self.__dict__.get("_index")
-        return SentenceReader(index) if index is not None and SentenceReader.reads(index) else None
+        return TemplateReader(index) if index is not None and TemplateReader.reads(index) else None
 
     @reads
     def strings(self, X: Any) -> list[list[list[str]]]:

@@ -17,7 +17,7 @@ MAX_KEPT_LENGTH = 64  # tokens of sentences whose empty streams are kept
 Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]
 
 
-class SentenceReader:
+class TemplateReader:
     """The features of one sentence at a time, those that an index knows; any number of threads may read.
 
     Gazetteers look at more than a word: `reads` says whether there are none.
