@@ -121,7 +121,7 @@ def test_one_is_as_many_by_templates(make, name):
 def test_templates_read_one_sentence_as_many(name):
     templates = TEMPLATES[name]()
     templates.fit(sentences()[0])
-    reader = templates.template_reader()
+    reader = templates.sentence_reader()
     for sentence in [*sentences(1, new=20)[0], [], [""]] * 2:
         rows, starts, _ = templates.tokens([sentence])
         indptr, indices, values = reader.read(sentence)

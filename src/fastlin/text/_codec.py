@@ -34,6 +34,8 @@ def _terms(model: Any, state: State, context: LoadContext) -> NativeVocabulary |
     """The terms as they were, for the model's parameters."""
     model._checked_stop_words = model.stop_words  # when it was fitted
     spec = model._tokenizer_spec()
+    if spec is not None and spec.token.pattern is not None and "terms" in state:
+        spec = None  # of a version whose engine had no automata: see `_in_engine`
     if (spec is None) != ("terms" in state):
         raise ValueError(
             "terms must be strings of the engine if the parameters need no Python to find them, otherwise a list"
@@ -111,11 +113,28 @@ def _counts_from_state(model: Any, state: State, context: LoadContext) -> None:
     else:
         terms, columns, rows = _terms(model, state.pop("terms"), context), state.pop("columns"), state.pop("rows")
         _prove_frequencies(rows, len(terms), n_documents)
-        learned = FittedVocabulary(terms, columns, rows, _proved_columns(columns, len(terms)), n_documents)
+        n_columns = _proved_columns(columns, len(terms))
+        if isinstance(terms, DictVocabulary) and model._tokenizer_spec() is not None:
+            terms, columns, rows = _in_engine(model, terms, columns, rows)
+        learned = FittedVocabulary(terms, columns, rows, n_columns, n_documents)
     reject_unknown(state)
     model._terms = learned
     if fixed is not None:  # it was fitted, and no vocabulary set
         model.fixed_vocabulary_ = fixed
+
+
+def _in_engine(
+    model: Any, terms: DictVocabulary, columns: NDArray[np.int32], rows: NDArray[np.int64]
+) -> tuple[NativeVocabulary, NDArray[np.int32], NDArray[np.int64]]:
+    """Terms that Python found, their columns and how many documents had them, as the engine finds them now."""
+    found = model._new_terms()
+    nodes = found.add(list(terms.numbers))
+    if (nodes < 0).any():
+        term = list(terms.numbers)[int(np.argmin(nodes))]
+        raise ValueError(f"terms must be what token_pattern and ngram_range find, {term!r:.50} is not")
+    own_columns, own_rows = np.full(len(found), -1, np.int32), np.zeros(len(found), np.int64)
+    own_columns[nodes], own_rows[nodes] = columns, rows
+    return found, own_columns, own_rows
 
 
 def _prove_frequencies(rows: NDArray[np.int64], n: int, n_documents: int) -> None:
