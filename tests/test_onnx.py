@@ -20,6 +20,7 @@ LABELS = {
 }
 LEARNERS = {
     "logistic": fastlin.LogisticRegression(),
+    "logistic, ovr": fastlin.LogisticRegression(multi_class="ovr"),
     "cv": fastlin.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2),
     "log": fastlin.SGDClassifier("log_loss", **FEW),
     "log, ovr": fastlin.SGDClassifier("log_loss", multi_class="ovr", learning_rate="constant", eta0=0.01, **FEW),

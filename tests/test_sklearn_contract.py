@@ -70,6 +70,7 @@ CHECKED = [
     LogisticRegression(tol=1e-16),  # fits to compare to seven digits
     LogisticRegression(solver="lbfgs", l1_ratio=0.5, tol=1e-12),
     LogisticRegression(tol=1e-16, weights="observed"),
+    LogisticRegression(tol=1e-16, multi_class="ovr"),
     LogisticRegression(tol=1e-12, penalty="l1", weights="sparse"),
     LinearSVC(),
     LinearSVC(penalty="l1", tol=1e-12),

@@ -100,6 +100,7 @@ def batch():
         prior_mean=(0.3,), prior_variance=(0.5, np.linspace(0.1, 2, 30)), solver=("newton", "lbfgs", "auto")
     )
     options += grid(class_weight=("balanced",), fit_intercept=(False, True), intercept_scaling=(2.0,))
+    options += grid(multi_class=("ovr",), solver=("auto", "newton", "lbfgs"), class_weight=(None, "balanced"))
     for option in options:
         yield fastlin.LogisticRegression(random_state=3, **{**ITERATIONS, **option}), COUNTS
     for option in grid(penalty=("l1",), weights=("sparse",), C=(0.1, 10.0), fit_intercept=(False, True)):

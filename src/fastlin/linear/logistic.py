@@ -34,14 +34,16 @@ from fastlin.validation import CSRRows
 from fastlin.validation.parameter_kinds import CLASS_WEIGHT, NUMBERS, TRUTH, Integer, Kind, OneOf, ParameterTable, Real
 
 WEIGHTS = ("dense", "observed", "sparse")
-OF_ONE_LABEL = ("gis", "iis", "sgd", "adagrad")  # solvers of rows that have one label each
+MULTI_CLASS = ("auto", "multinomial", "ovr", "deprecated")
+OF_ONE_LABEL = ("gis", "iis", "sgd", "adagrad")  # solvers of one model of labels of which each row has one
 
 
 class LogisticRegression(BatchWeights, MaxentClassifier):
     """Logistic regression (maximum entropy), binary or truly multinomial, fitted to its optimum.
 
     Minimises Σ_i w_i (−log p(y_i | x_i)) + ½ Σ_jk (θ_jk − m_j)²/σ_j², the intercept unpenalised, where p is the softmax
-    of the scores x·θ_k + b_k; two labels share one column of weights. Every solver has this one optimum.
+    of the scores x·θ_k + b_k; two labels share one column of weights. Every solver has this one optimum. With
+    multi_class="ovr" more labels have a binary model each, against the rest.
 
     Parameters
     ----------
@@ -66,8 +68,10 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         Learn b, unpenalised.
     intercept_scaling, dual : float, bool
         Accepted for scikit-learn's sake; the optimum does not depend on them.
-    multi_class : {"auto", "deprecated"}
-        Accepted for scikit-learn's sake, which had it until 1.7; for "ovr" there is `OneVsRestClassifier`.
+    multi_class : {"auto", "multinomial", "ovr", "deprecated"}
+        Of more than two labels one model, or with "ovr" a binary one for each label against the rest, all fitted at
+        once: the label of the highest score is predicted, and probabilities are the sigmoids made to sum to 1. "auto"
+        and "deprecated", scikit-learn's default until 1.7, are "multinomial".
     class_weight : dict, "balanced" or None
         Multiplies the weights of the rows of a label; "balanced" lets every label weigh the same in total.
     random_state : int, RandomState, Generator or None
@@ -137,7 +141,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
 
     _parameters: ClassVar[ParameterTable] = MaxentClassifier._parameters | {
         "fit_intercept": TRUTH, "class_weight": CLASS_WEIGHT, "intercept_scaling": Kind(Real().allows, "a number"),
-        "dual": TRUTH, "multi_class": OneOf("auto", "deprecated"),
+        "dual": TRUTH, "multi_class": OneOf(*MULTI_CLASS),
         "weights": OneOf(*WEIGHTS), "cutoff": NUMBERS, "max_iter": Integer(at_least=0),
         "penalty": OneOf(*PENALTIES, "group"),
     }  # fmt: skip
@@ -240,8 +244,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         counts = solver in COUNTS
         data = model._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
         sample = training_view(data, self.class_weight)
-        if data.label_sets is not None:
-            self._refuse_with_indicator(solver)
+        self._check_labels(sample, solver)
         evaluate = None
         if X_val is not None or y_val is not None:
             held = model._read_validation(X_val, y_val, sample.classes, data, dtype=model._type(data))
@@ -315,24 +318,31 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         scores = self._scores(self._checked_rows(X))
         if self._container is not None:
             return independent_probabilities(scores, logarithmic)
+        if self._against_rest(len(self.classes_)):
+            scores = independent_probabilities(scores, True)
         return probabilities(scores, len(self.classes_), logarithmic)
 
     def _may_be_multilabel(self) -> bool:
         return self.weights == "dense" and self.penalty != "group" and self.solver not in OF_ONE_LABEL
 
-    def _refuse_with_indicator(self, solver: str) -> None:
-        """Refuse what is of labels of which each row has one."""
-        asked = {"weights": self.weights, "penalty": self.penalty, "solver": self.solver}
-        for name, refused in (("weights", self.weights != "dense"), ("penalty", self.penalty == "group")):
-            if refused:
-                raise ValueError(
-                    f"{name}={asked[name]!r} is of labels of which each row has one, and y is an indicator"
-                )
+    def _against_rest(self, n_labels: int) -> bool:
+        """Whether so many labels, of which each row has one, have a binary model each."""
+        return self.multi_class == "ovr" and n_labels > 2
+
+    def _check_labels(self, sample: DatasetView, solver: str) -> None:
+        """Refuse what is of one model of all labels where each has its own."""
+        if sample.dataset.label_sets is not None:
+            reason = "of labels of which each row has one, and y is an indicator"
+        elif self._against_rest(len(sample.classes)):
+            reason = f"of one model of all labels, and multi_class='ovr' makes {len(sample.classes)}"
+        else:
+            return
+        if self.weights != "dense":
+            raise ValueError(f"weights={self.weights!r} is {reason}: use 'dense'")
+        if self.penalty == "group":
+            raise ValueError(f"penalty='group' is {reason}: use 'l1'")
         if solver in OF_ONE_LABEL:
-            raise ValueError(
-                f"solver={self.solver!r} is of labels of which each row has one, and y is an indicator: use 'auto', "
-                "'newton', 'lbfgs', 'cg' or 'gd'"
-            )
+            raise ValueError(f"solver={self.solver!r} is {reason}: use 'auto', 'newton', 'lbfgs', 'cg' or 'gd'")
 
     def _record(self, problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor) -> None:
         centre_labels(problem, theta)  # before: the prior says less of the weights that are handed out
@@ -363,13 +373,15 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         return Partitions.single(Design.of(rows), labels)
 
     def _label_tables(self, sample: DatasetView) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
-        """Where a row may have several labels: which are in each set, and the factors of both sides of each label.
+        """Where each label has its own model: which are in each set, and the factors of both sides of each label.
 
         These are 0 of a label that all rows have, or none: there is nothing to learn, and no weight leaves its prior.
+        Where a row has one label its set is of that alone.
         """
         data, spread = sample.dataset, _label_columns(sample)
         if data.label_sets is None or spread is None:
-            return None
+            n_labels = len(sample.classes)
+            return (np.eye(n_labels, dtype=np.uint8), np.empty((0, 0))) if self._against_rest(n_labels) else None
         factors = side_factors(self.class_weight, data.label_sets, data.codes(), data.weights())
         if factors is None:
             varies = spread.scores == 0

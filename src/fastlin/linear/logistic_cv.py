@@ -57,7 +57,7 @@ class LogisticRegressionCV(LogisticRegression):
     fit_intercept : bool
     intercept_scaling : float
     dual : bool
-    multi_class : {"auto", "deprecated"}
+    multi_class : {"auto", "multinomial", "ovr", "deprecated"}
     class_weight : dict, "balanced" or None
     random_state : int, RandomState, Generator or None
     solver : str
@@ -223,9 +223,10 @@ class LogisticRegressionCV(LogisticRegression):
         found = self._working_copy()
         found.Cs_, found.l1_ratios_ = self._grid()
         template = self._template(float(found.Cs_[0]), float(found.l1_ratios_[0]))
-        counts = template._check_parameters() in COUNTS
-        data = found._read_labelled(X, y, sample_weight, reset=True, nonnegative=counts)
+        solver = template._check_parameters()
+        data = found._read_labelled(X, y, sample_weight, reset=True, nonnegative=solver in COUNTS)
         sample = training_view(data, self.class_weight)
+        template._check_labels(sample, solver)
         score = as_score(template, given(self.scoring, None))
         parts = found._splits(sample, X_val, y_val)
         decisive = {"X_val": X_val, "y_val": y_val, "folds": [train for train, _ in parts]}
