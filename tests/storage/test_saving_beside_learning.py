@@ -14,8 +14,12 @@ ROUNDS = 25
 
 
 def grows(model):
-    """Whether a model learns on; the most frequent terms are known only at the end."""
-    return hasattr(model, "partial_fit") and getattr(model, "max_features", None) is None
+    """Whether a model learns on; the most frequent terms are known only at the end.
+
+    scikit-learn's own models change their arrays in place, and no lock keeps `save` from reading them meanwhile.
+    """
+    own = type(model).__module__.startswith("fastlin")
+    return own and hasattr(model, "partial_fit") and getattr(model, "max_features", None) is None
 
 
 LEARNERS = {name: (model, data) for name, model, data in cases() if grows(model)}

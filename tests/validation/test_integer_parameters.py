@@ -15,6 +15,7 @@ LARGE = (2**31 - 1, 2**31, 2**32, 2**61)
 MEMORY = 1 << 31  # bytes besides what a process has
 X = np.random.default_rng(0).poisson(1.0, (24, 6)).astype(float)
 Y = np.array(["a", "b", "c"] * 8)
+TARGETS = X @ np.arange(6.0)
 TUPLES = X[:, :2].astype(int)
 SIZES = np.full(8, 3)
 
@@ -48,8 +49,8 @@ CASES = {
         ["Cs", "cv", "max_iter", "cutoff", "n_jobs", "verbose", "random_state"],
     ),
     "LinearSVC": (fastlin.LinearSVC(), (X, Y), ["max_iter", "n_jobs", "verbose", "random_state"]),
-    "LinearSVR": (fastlin.LinearSVR(), (X, Y), ["max_iter", "n_jobs", "verbose", "random_state"]),
-    "Ridge": (fastlin.Ridge(), (X, Y), ["max_iter", "n_jobs", "verbose", "random_state"]),
+    "LinearSVR": (fastlin.LinearSVR(), (X, TARGETS), ["max_iter", "n_jobs", "verbose", "random_state"]),
+    "Ridge": (fastlin.Ridge(), (X, TARGETS), ["max_iter", "n_jobs", "verbose", "random_state"]),
     "CandidateClassifier": (
         fastlin.CandidateClassifier(), (X, np.zeros(8, int), SIZES), ["max_iter", "n_jobs", "verbose", "random_state"]
     ),

@@ -1,5 +1,6 @@
 """Labels of sequences of which some are not known, or known to be one of several."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -124,6 +125,8 @@ def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, Lab
         return None, nothing
     y = as_lists(y)
     y = y if isinstance(y, np.ndarray | list | tuple | str) or not hasattr(y, "__iter__") else list(y)
+    if isinstance(y, list | tuple):  # it is read more than once
+        y = [list(part) if isinstance(part, Iterator) else part for part in y]
     flat = None if _are_strings(y) else _flat(y, tokens)
     if flat is None or not _partial(flat):  # what is no list of labels is refused for what it is
         labels = LabelEncoder()

@@ -35,7 +35,8 @@ from fastlin.validation.parameter_kinds import PLAIN, Integer, Kind, OneOf, Para
 DECODERS = ("viterbi", "beam", "greedy")
 REPORT_ATTRIBUTES = ("history_", "objective_", "certificate_", "converged_", "n_iter_")
 
-LEARNT_WITH = "C", "l1_ratio", "weights", "solver", "tol", "dtype"
+LEARNT_WITH = "C", "l1_ratio", "solver", "tol", "dtype"
+WEIGHTS = ("observed", "dense")
 
 
 class MEMM(SequenceModel):
@@ -118,7 +119,8 @@ class MEMM(SequenceModel):
 
     _parameters: ClassVar[ParameterTable] = SequenceModel._parameters | {
         **{name: LogisticRegression._parameters[name] for name in LEARNT_WITH},
-        "cutoff": Integer(at_least=1), "edges": PLAIN, "decoder": OneOf(*DECODERS), "beam_width": Integer(at_least=1),
+        "weights": OneOf(*WEIGHTS), "cutoff": Integer(at_least=1), "edges": PLAIN,
+        "decoder": OneOf(*DECODERS), "beam_width": Integer(at_least=1),
         "tag_dictionary": PLAIN, "dictionary_cutoff": Kind(Integer(at_least=0).allows, "a whole number from 0"),
     }  # fmt: skip
 
