@@ -31,8 +31,8 @@ cdef inline bint all_known(const int32_t* y, Py_ssize_t T) noexcept nogil:
     return least >= 0
 
 
-cdef inline void restrict_scores(const TokenLabelSets* sets, const int32_t* y, Py_ssize_t T, Py_ssize_t P, const double* S,
-                                 double* out) noexcept nogil:
+cdef inline void restrict_scores(const TokenLabelSets* sets, const int32_t* y, Py_ssize_t T, Py_ssize_t P,
+                                 const double* S, double* out) noexcept nogil:
     """The scores S [T, P], with −∞ for the labels that tokens cannot have."""
     cdef Py_ssize_t t, k
     cdef const uint8_t* member
