@@ -352,9 +352,9 @@ class SequenceModel(Estimator, ABC):
         """The objects that a frozen tagger is made of; None: there can be none."""
         return None
 
-    @abstractmethod
     def _frozen_weights(self) -> FrozenWeights:
-        """What a frozen tagger is made of."""
+        """What a frozen tagger is made of, where `_frozen_sources` says that there can be one."""
+        raise TypeError(f"{type(self).__name__} has no frozen tagger")
 
     # Checkpoints
 
