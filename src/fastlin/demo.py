@@ -180,8 +180,9 @@ def main() -> None:
         X = matrices[counts if learner.counts else tfidf]
         best = train(learner, X, y)
         models[learner.name] = best.model
+        epochs = int(np.max(getattr(best.model, "n_iter_", 1)))  # LogisticRegression's is an array
         print(
-            f"{learner.name:<24}{best.seconds:>8.3f}{getattr(best.model, 'n_iter_', 1):>8}"
+            f"{learner.name:<24}{best.seconds:>8.3f}{epochs:>8}"
             f"{best.dev_accuracy:>8.1%}{best.model.score(X['test'], y['test']):>8.1%}"
             f"   {best.chosen}",
             flush=True,
