@@ -216,7 +216,7 @@ def alone(min_counts: tuple[int, ...], ask_the_sets: bool) -> list[dict[str, Any
             rights = [(right, right) for pairs in sets.values() for right, _ in pairs]
             found["right kept %"] = share_right(model, rights)
         start = process_time()
-        model.correct_words([wrong for _, wrong in dev])
+        model.correct_words([wrong for _, wrong in dev if len(wrong.split()) == 1])
         speed = len(dev) / (process_time() - start)
         rows.append(
             {
