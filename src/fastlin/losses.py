@@ -58,52 +58,188 @@ def _evaluate(loss: str, scores: Any, y: Any) -> Result:
 
 
 def zero_one(scores: Any, y: Any) -> Result:
-    """1 where the predicted label, the lowest argmax, is wrong. Its gradient is 0 wherever it has one."""
+    """1 where the predicted label, the lowest argmax, is wrong. Its gradient is 0 wherever it has one.
+
+    Parameters
+    ----------
+    scores : array of the shape of y, or with one axis more
+        One score for two labels, or on the last axis one for each label.
+    y : array of int
+        Labels from 0 on; of two, −1 stands for 0, too.
+
+    Returns
+    -------
+    (array of the shape of y, array of the shape of scores)
+        Losses, and their gradients by the scores, which are 0.
+    """
     return _evaluate("zero_one", scores, y)
 
 
 def perceptron(scores: Any, y: Any) -> Result:
-    """max(0, max_{k≠y} s_k − s_y); a tie is an error and has a gradient."""
+    """max(0, max_{k≠y} s_k − s_y); a tie is an error and has a gradient.
+
+    Parameters
+    ----------
+    scores : array of the shape of y, or with one axis more
+        One score for two labels, or on the last axis one for each label.
+    y : array of int
+        Labels from 0 on; of two, −1 stands for 0, too.
+
+    Returns
+    -------
+    (array of the shape of y, array of the shape of scores)
+        Losses, and their gradients by the scores.
+    """
     return _evaluate("perceptron", scores, y)
 
 
 def hinge(scores: Any, y: Any) -> Result:
-    """ℓ = max(0, 1 − s_y + max_{k≠y} s_k), Crammer and Singer's; one column: max(0, 1 − ys)."""
+    """ℓ = max(0, 1 − s_y + max_{k≠y} s_k), Crammer and Singer's; one column: max(0, 1 − ys).
+
+    Parameters
+    ----------
+    scores : array of the shape of y, or with one axis more
+        One score for two labels, or on the last axis one for each label.
+    y : array of int
+        Labels from 0 on; of two, −1 stands for 0, too.
+
+    Returns
+    -------
+    (array of the shape of y, array of the shape of scores)
+        Losses, and their gradients by the scores.
+    """
     return _evaluate("hinge", scores, y)
 
 
 def squared_hinge(scores: Any, y: Any) -> Result:
-    """The square of `hinge`."""
+    """The square of `hinge`.
+
+    Parameters
+    ----------
+    scores : array of the shape of y, or with one axis more
+        One score for two labels, or on the last axis one for each label.
+    y : array of int
+        Labels from 0 on; of two, −1 stands for 0, too.
+
+    Returns
+    -------
+    (array of the shape of y, array of the shape of scores)
+        Losses, and their gradients by the scores.
+    """
     return _evaluate("squared_hinge", scores, y)
 
 
 def modified_huber(scores: Any, y: Any) -> Result:
-    """The square of `hinge`, but where that is beyond 2 a straight line: ℓ² up to ℓ = 2, then 4(ℓ − 1)."""
+    """The square of `hinge`, but where that is beyond 2 a straight line: ℓ² up to ℓ = 2, then 4(ℓ − 1).
+
+    Parameters
+    ----------
+    scores : array of the shape of y, or with one axis more
+        One score for two labels, or on the last axis one for each label.
+    y : array of int
+        Labels from 0 on; of two, −1 stands for 0, too.
+
+    Returns
+    -------
+    (array of the shape of y, array of the shape of scores)
+        Losses, and their gradients by the scores.
+    """
     return _evaluate("modified_huber", scores, y)
 
 
 def log_loss(scores: Any, y: Any) -> Result:
-    """log Σ_k e^{s_k} − s_y; one column: log(1 + e^{−ys})."""
+    """log Σ_k e^{s_k} − s_y; one column: log(1 + e^{−ys}).
+
+    Parameters
+    ----------
+    scores : array of the shape of y, or with one axis more
+        One score for two labels, or on the last axis one for each label.
+    y : array of int
+        Labels from 0 on; of two, −1 stands for 0, too.
+
+    Returns
+    -------
+    (array of the shape of y, array of the shape of scores)
+        Losses in nats, and their gradients by the scores: p − [k = y].
+    """
     return _evaluate("log_loss", scores, y)
 
 
 def squared_error(scores: Any, y: Any) -> Result:
-    """½r², with the residual r = y − s."""
+    """½r², with the residual r = y − s.
+
+    Parameters
+    ----------
+    scores : array
+        Predicted targets.
+    y : array
+        Right targets.
+
+    Returns
+    -------
+    (array, array)
+        Losses, and their derivatives by the scores.
+    """
     return _evaluate_residuals("squared_error", scores, y, 0.0)
 
 
 def huber(scores: Any, y: Any, epsilon: float = 0.1) -> Result:
-    """½r², but where |r| is beyond ε a straight line: ε(|r| − ½ε)."""
+    """½r², but where |r| is beyond ε a straight line: ε(|r| − ½ε).
+
+    Parameters
+    ----------
+    scores : array
+        Predicted targets.
+    y : array
+        Right targets.
+    epsilon : float
+        ε, where the parabola becomes a line.
+
+    Returns
+    -------
+    (array, array)
+        Losses, and their derivatives by the scores.
+    """
     return _evaluate_residuals("huber", scores, y, epsilon)
 
 
 def epsilon_insensitive(scores: Any, y: Any, epsilon: float = 0.1) -> Result:
-    """ℓ = max(0, |r| − ε)."""
+    """ℓ = max(0, |r| − ε).
+
+    Parameters
+    ----------
+    scores : array
+        Predicted targets.
+    y : array
+        Right targets.
+    epsilon : float
+        ε, the residual that costs nothing.
+
+    Returns
+    -------
+    (array, array)
+        Losses, and their derivatives by the scores.
+    """
     return _evaluate_residuals("epsilon_insensitive", scores, y, epsilon)
 
 
 def squared_epsilon_insensitive(scores: Any, y: Any, epsilon: float = 0.1) -> Result:
-    """The square of `epsilon_insensitive`."""
+    """The square of `epsilon_insensitive`.
+
+    Parameters
+    ----------
+    scores : array
+        Predicted targets.
+    y : array
+        Right targets.
+    epsilon : float
+        ε, the residual that costs nothing.
+
+    Returns
+    -------
+    (array, array)
+        Losses, and their derivatives by the scores.
+    """
     return _evaluate_residuals("squared_epsilon_insensitive", scores, y, epsilon)
 
 

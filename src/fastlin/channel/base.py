@@ -20,21 +20,52 @@ class Candidates(NamedTuple):
     """The source words of each of some observed words, one behind the other, and ln p(observed | source) of each.
 
     Those of word i begin at starts[i] and end before starts[i + 1].
+
+    Attributes
+    ----------
+    starts : array of int64 of shape (n_words + 1,)
+        Where each word's sources begin.
+    sources : list of str
+        Source words.
+    log_prob : array of shape (n_sources,)
+        ln p(observed | source).
     """
 
-    starts: NDArray[np.int64]  # [n + 1]
+    starts: NDArray[np.int64]
     sources: list[str]
     log_prob: NDArray[np.float64]
 
     @classmethod
     def of(cls, found: Sequence[Sequence[Pair]]) -> Self:
-        """Of a list of (source, ln p) for each word."""
+        """Of a list of (source, ln p) for each word.
+
+        Parameters
+        ----------
+        found : list of lists of (str, float)
+            For each word, its sources, each with ln p(observed | source).
+
+        Returns
+        -------
+        Candidates
+            The same pairs, in flat arrays.
+        """
         starts = np.cumsum([0, *map(len, found)])
         flat = list(itertools.chain.from_iterable(found))
         return cls(starts, [source for source, _ in flat], np.array([log_prob for _, log_prob in flat], np.float64))
 
     def of_word(self, i: int) -> list[Pair]:
-        """(source, ln p) of each candidate of the word i."""
+        """(source, ln p) of each candidate of the word i.
+
+        Parameters
+        ----------
+        i : int
+            The number of the word, from 0 on.
+
+        Returns
+        -------
+        list of (str, float)
+            Source and ln p(observed | source).
+        """
         inside = slice(int(self.starts[i]), int(self.starts[i + 1]))
         return list(zip(self.sources[inside], self.log_prob[inside].tolist(), strict=True))
 
@@ -48,10 +79,32 @@ class Channel(ABC):
 
     @abstractmethod
     def candidates(self, observed: str) -> Iterable[Pair]:
-        """(source, ln p(observed | source)) of every source word that an observed one may stand for."""
+        """(source, ln p(observed | source)) of every source word that an observed one may stand for.
+
+        Parameters
+        ----------
+        observed : str
+            A word as it is written, or heard.
+
+        Returns
+        -------
+        iterable of (str, float)
+            Sources with ln p(observed | source), in any order; none for a word that no source explains.
+        """
 
     def candidates_many(self, observed: Sequence[str]) -> Candidates:
-        """`candidates` of each of some words."""
+        """`candidates` of each of some words.
+
+        Parameters
+        ----------
+        observed : sequence of str
+            Words, each asked for by itself.
+
+        Returns
+        -------
+        Candidates
+            The sources of each word, in the order of the words.
+        """
         return Candidates.of([list(self.candidates(word)) for word in observed])
 
 

@@ -27,7 +27,15 @@ DECISIVE = "max_iter", "tol"
 
 
 class EditAlignment(NamedTuple):
-    """A way from a source word to an observed one: parts of both that belong together, and ln p of it."""
+    """A way from a source word to an observed one: parts of both that belong together, and ln p of it.
+
+    Attributes
+    ----------
+    parts : list of (str, str)
+        Characters of the source and of what was observed; either string may be empty.
+    log_prob : float
+        ln p of this way alone.
+    """
 
     parts: list[tuple[str, str]]
     log_prob: float
@@ -192,20 +200,66 @@ class EditChannel(EMEstimatorMixin, StatefulEstimator[EditModel]):
 
     @reads
     def score_samples(self, X: Any) -> Floats:
-        """`log_proba` of pairs (source, observed)."""
+        """`log_proba` of pairs (source, observed).
+
+        Parameters
+        ----------
+        X : list of (str, str)
+            Pairs of a source word and an observed one.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            ln p(observed | source) of each pair; −∞ where no edits lead from one to the other.
+        """
         pairs = _listed_pairs(X)
         return self.log_proba([source for source, _ in pairs], [observed for _, observed in pairs])
 
     @reads
     def encode(self, words: Sequence[str]) -> EncodedWords:
-        """Words as `score_pairs` takes them: who asks for the same words again encodes them once."""
+        """Words as `score_pairs` takes them: who asks for the same words again encodes them once.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words of any characters; those that the channel has not learnt count as unknown.
+
+        Returns
+        -------
+        EncodedWords
+            The characters of all words as numbers of this channel's alphabet; another fit makes them invalid.
+        """
         return self._learnt.encode(_as_words("words", words))
 
     @reads
     def score_pairs(
         self, sources: EncodedWords, source_places: Any, observed: EncodedWords, observed_places: Any
     ) -> Floats:
-        """ln p(observed | source) of pairs of encoded words, each given by its places among these."""
+        """ln p(observed | source) of pairs of encoded words, each given by its places among these.
+
+        Parameters
+        ----------
+        sources : EncodedWords
+            Source words, as `encode` returns them.
+        source_places : array of int of shape (n_pairs,)
+            Which of the sources each pair has.
+        observed : EncodedWords
+            Observed words, as `encode` returns them.
+        observed_places : array of int of shape (n_pairs,)
+            Which of the observed words each pair has.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            ln p(observed | source) of each pair.
+
+        Raises
+        ------
+        TypeError
+            If the words were not encoded.
+        ValueError
+            If another channel has encoded them, or this one before it was fitted again.
+        """
         model = self._learnt
         for name, words in (("sources", sources), ("observed", observed)):
             if not isinstance(words, EncodedWords):
@@ -229,6 +283,16 @@ class EditChannel(EMEstimatorMixin, StatefulEstimator[EditModel]):
 
         Its method `candidates(observed)` returns (word, ln p(observed | word)) of the words that are no more than
         `max_edits` from an observed one. The index that finds them is kept until another dictionary is asked for.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The dictionary; a word that comes twice counts once.
+
+        Returns
+        -------
+        EditCandidates
+            What has `candidates` and `candidates_many`; the same object while dictionary and `max_edits` are the same.
         """
         words = list(dict.fromkeys(_as_words("words", words)))
         model, max_edits = self._learnt, int(self.max_edits)
@@ -239,7 +303,21 @@ class EditChannel(EMEstimatorMixin, StatefulEstimator[EditModel]):
 
     @reads
     def best_alignment(self, source: str, observed: str) -> EditAlignment:
-        """The most probable way from a source word to an observed one: its parts, and ln p of it."""
+        """The most probable way from a source word to an observed one: its parts, and ln p of it.
+
+        Parameters
+        ----------
+        source : str
+            The word that was meant.
+        observed : str
+            The word that was written.
+
+        Returns
+        -------
+        EditAlignment
+            `parts`, pairs of the characters that belong together, either may be empty; and `log_prob`, ln p of this one
+            way.
+        """
         for name, word in (("source", source), ("observed", observed)):
             if not isinstance(word, str):
                 raise TypeError(f"{name} must be a string, got {word!r:.60}")

@@ -245,7 +245,25 @@ class LexicalChannel(ReadsSentences, EMEstimatorMixin, StatefulEstimator[Lexical
 
     @reads
     def translations(self, word: str | None, n: int = 10) -> list[tuple[str, float]]:
-        """The n most probable observed words of a source word, each with its t, best first; None stands for NULL."""
+        """The n most probable observed words of a source word, each with its t, best first; None stands for NULL.
+
+        Parameters
+        ----------
+        word : str or None
+            A source word; one that was not learnt is taken for the unknown word, None is the empty word NULL.
+        n : int
+            Words at most.
+
+        Returns
+        -------
+        list of (str, float)
+            Observed words and t(observed | word), falling.
+
+        Raises
+        ------
+        ValueError
+            If NULL is asked of a channel that has none.
+        """
         n, learnt = whole_number("n", n, 1), self._learnt
         words, t = learnt.table.row(self._source_number(word))
         best = np.argsort(-t, kind="stable")[:n]
@@ -253,7 +271,20 @@ class LexicalChannel(ReadsSentences, EMEstimatorMixin, StatefulEstimator[Lexical
 
     @reads
     def word_proba(self, source: str | None, observed: str) -> float:
-        """t(observed | source); None stands for NULL."""
+        """t(observed | source); None stands for NULL.
+
+        Parameters
+        ----------
+        source : str or None
+            A source word; None is the empty word NULL.
+        observed : str
+            An observed word; one that was not learnt is taken for the unknown word.
+
+        Returns
+        -------
+        float
+            t(observed | source), from 0 to 1.
+        """
         learnt, number = self._learnt, self._source_number(source)
         if not isinstance(observed, str):
             raise TypeError(f"observed must be a string, got {observed!r:.60}")
@@ -265,6 +296,16 @@ class LexicalChannel(ReadsSentences, EMEstimatorMixin, StatefulEstimator[Lexical
         """(source, ln t(observed | source)) of the source words that an observed word was seen beside.
 
         What makes it a channel of `NoisyChannel`: each observed word is taken to be of one source word, in their order.
+
+        Parameters
+        ----------
+        observed : str
+            An observed word.
+
+        Returns
+        -------
+        list of (str, float)
+            At most `n_candidates` source words with ln t(observed | source); none for a word that was not learnt.
         """
         check_parameters(self)
         learnt = self._learnt
@@ -306,7 +347,25 @@ class LexicalChannel(ReadsSentences, EMEstimatorMixin, StatefulEstimator[Lexical
 
     @reads
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean ln p of an observed word, given the source and how many there are: higher is better. `y` is ignored."""
+        """Mean ln p of an observed word, given the source and how many there are: higher is better. `y` is ignored.
+
+        Parameters
+        ----------
+        X : list of (source, observed)
+            Pairs of sentences, each a string or a list of words.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Nats a word, at most 0.
+
+        Raises
+        ------
+        ValueError
+            If there is no observed word.
+        """
         del y
         learnt, total, n = self._learnt, 0.0, 0
         for source, observed in self._each(X):
@@ -318,7 +377,18 @@ class LexicalChannel(ReadsSentences, EMEstimatorMixin, StatefulEstimator[Lexical
 
     @reads
     def perplexity(self, X: Any) -> float:
-        """exp of −`score`: among how many words the source leaves the choice."""
+        """exp of −`score`: among how many words the source leaves the choice.
+
+        Parameters
+        ----------
+        X : list of (source, observed)
+            Pairs of sentences, each a string or a list of words.
+
+        Returns
+        -------
+        float
+            From 1 on; the lower, the better.
+        """
         return float(np.exp(-self.score(X)))
 
     @reads
@@ -326,12 +396,33 @@ class LexicalChannel(ReadsSentences, EMEstimatorMixin, StatefulEstimator[Lexical
         """The most probable alignment of each pair: links (i, j) of source word i and observed word j, from 0 on.
 
         Words of NULL have no link. `write_links` makes Pharaoh's format of them, `symmetrize` one of two directions.
+
+        Parameters
+        ----------
+        X : list of (source, observed)
+            Pairs of sentences, each a string or a list of words.
+
+        Returns
+        -------
+        list of lists of (int, int)
+            The links of each pair, in the order of the observed words.
         """
         return [self._learnt.best_links(source, observed) for source, observed in self._each(X)]
 
     @reads
     def predict_marginals(self, X: Any) -> list[Floats]:
-        """p(observed word j is of source word i) of each pair: [words of the source, NULL first, observed words]."""
+        """p(observed word j is of source word i) of each pair: [words of the source, NULL first, observed words].
+
+        Parameters
+        ----------
+        X : list of (source, observed)
+            Pairs of sentences, each a string or a list of words.
+
+        Returns
+        -------
+        list of arrays of shape (1 + n_source_words, n_observed_words)
+            Each column sums to 1: an observed word is of one source word, or of NULL.
+        """
         return [self._learnt.posteriors(source, observed) for source, observed in self._each(X)]
 
     # --- sources of sentences ----------------------------------------------------------------------------------------

@@ -22,12 +22,34 @@ def _proved(name: str, links: Iterable[Link]) -> list[Link]:
 
 
 def write_links(links: Iterable[Link]) -> str:
-    """Links of one pair of sentences in Pharaoh's format: "0-0 1-2"."""
+    """Links of one pair of sentences in Pharaoh's format: "0-0 1-2".
+
+    Parameters
+    ----------
+    links : iterable of (int, int)
+        Places of a source word and of an observed one, from 0 on.
+
+    Returns
+    -------
+    str
+        One line, without its end.
+    """
     return " ".join(f"{i}-{j}" for i, j in _proved("links", links))
 
 
 def read_links(text: str) -> list[Link]:
-    """Links of one pair of sentences, a line in Pharaoh's format; ValueError names the one that is none."""
+    """Links of one pair of sentences, a line in Pharaoh's format; ValueError names the one that is none.
+
+    Parameters
+    ----------
+    text : str
+        A line such as "0-0 1-2"; an empty one has no links.
+
+    Returns
+    -------
+    list of (int, int)
+        Places of a source word and of an observed one, in the order of the line.
+    """
     if not isinstance(text, str):
         raise TypeError(f"text must be a string, the links of one pair of sentences, got {text!r:.60}")
     found = []

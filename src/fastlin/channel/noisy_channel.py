@@ -115,6 +115,11 @@ class NoisyChannel(Estimator):
             What the source's `fit` takes.
         y : list of (source, observed), optional
             What the channel's `fit` takes; without it, the channel is taken as it is.
+
+        Returns
+        -------
+        self
+            The fitted decoder; source and channel are in `source_` and `channel_`.
         """
         check_parameters(self)
         model = self._working_copy()
@@ -177,7 +182,18 @@ class NoisyChannel(Estimator):
 
     @reads
     def score_samples(self, X: Iterable[Any]) -> NDArray[np.float64]:
-        """ln Σ p(source)^source_weight · p(observed | source) of each sentence, over all sources within the beam."""
+        """ln Σ p(source)^source_weight · p(observed | source) of each sentence, over all sources within the beam.
+
+        Parameters
+        ----------
+        X : iterable of sentences
+            Observed sentences, each a string or a list of words.
+
+        Returns
+        -------
+        array of shape (n_sentences,)
+            Nats; −∞ where no source within the beam explains the sentence.
+        """
         strings = self._strings()
         if strings is not None:
             sources = [found for _, found in strings.search(X, self.n_jobs)]

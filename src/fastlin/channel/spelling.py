@@ -183,6 +183,11 @@ class SpellingCorrector(ReadsSentences, StatefulEstimator[SpellingState]):
             Text as it is written. None: the parameter `source` has what is known of words.
         pairs : list of (right, wrong) or (right, wrong, times)
             Words and how they were misspelt. None: each edit is as probable as every other.
+
+        Returns
+        -------
+        self
+            The fitted corrector.
         """
         check_parameters(self)
         fitted = self._working_copy()
@@ -269,14 +274,36 @@ class SpellingCorrector(ReadsSentences, StatefulEstimator[SpellingState]):
 
     @reads
     def correct(self, text: str) -> str:
-        """A text with its misspelt words corrected, by their contexts; a line is a sentence. All else is as it was."""
+        """A text with its misspelt words corrected, by their contexts; a line is a sentence. All else is as it was.
+
+        Parameters
+        ----------
+        text : str
+            Text as it is written, of one line or many.
+
+        Returns
+        -------
+        str
+            The text, with other words in the places of those that were misspelt.
+        """
         if not isinstance(text, str):
             raise TypeError(f"text must be a string, got {text!r:.60}")
         return "".join(self._corrected(text.splitlines(keepends=True)))
 
     @reads
     def predict(self, X: Iterable[str]) -> list[str]:
-        """`correct` of each of some texts."""
+        """`correct` of each of some texts.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts, each of one line or many.
+
+        Returns
+        -------
+        list of str
+            A corrected text for each.
+        """
         if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
             raise TypeError(f"X must be a list of texts, got {X!r:.60}")
         texts = list(X)
@@ -309,12 +336,34 @@ class SpellingCorrector(ReadsSentences, StatefulEstimator[SpellingState]):
 
     @reads
     def correct_word(self, word: str) -> str:
-        """A word alone, corrected: the first of `suggest`, or the word itself where that is better."""
+        """A word alone, corrected: the first of `suggest`, or the word itself where that is better.
+
+        Parameters
+        ----------
+        word : str
+            A word without a context.
+
+        Returns
+        -------
+        str
+            The most probable word.
+        """
         return self._correct_words([word])[0]
 
     @reads
     def correct_words(self, words: Sequence[str]) -> list[str]:
-        """`correct_word` of each of some words."""
+        """`correct_word` of each of some words.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words, each without a context.
+
+        Returns
+        -------
+        list of str
+            The most probable word for each.
+        """
         if isinstance(words, str | bytes):
             raise TypeError(f"words must be a list of words, got {words!r:.60}")
         return self._correct_words(list(words))
@@ -328,6 +377,18 @@ class SpellingCorrector(ReadsSentences, StatefulEstimator[SpellingState]):
         """What a word alone may stand for, best first, the word itself included: at most n (word, ln p) pairs.
 
         ln p is that of the word and of what was written for it, the former weighed by `source_weight`.
+
+        Parameters
+        ----------
+        word : str
+            A word without a context.
+        n : int
+            Suggestions at most.
+
+        Returns
+        -------
+        list of (str, float)
+            Words with source_weight · ln p(word) + ln p(written | word), falling.
         """
         return self._suggested([word], whole_number("n", n, 1))[0]
 

@@ -27,17 +27,58 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     @learns
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:  # noqa: ARG002
-        """`fit`, and the clusters of the rows."""
+        """`fit`, and the clusters of the rows.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            What `fit` takes.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        array of int32 of shape (n_samples,)
+            The number of each row's cluster, as `labels_`.
+        """
         return self.fit(X, sample_weight=sample_weight).labels_
 
     @learns
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
-        """`fit`, and the distances of the rows from the centres."""
+        """`fit`, and the distances of the rows from the centres.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            What `fit` takes.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        array of shape (n_samples, n_clusters)
+            The distances, as `transform` returns them.
+        """
         return self.fit(X, sample_weight=sample_weight)._distances(X)
 
     @reads
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """The nearest centre of each row of X, a matrix or a `Corpus`; the first among equals."""
+        """The nearest centre of each row of X, a matrix or a `Corpus`; the first among equals.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of int32 of shape (n_samples,)
+            Numbers of clusters, from 0 on.
+        """
         rows = self._checked_rows(X)
         labels = np.empty(len(rows), np.int32)
 
@@ -49,7 +90,18 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     @reads
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """The distances of the rows from the centres, [n, K]: ‖x − c‖, on the sphere 1 − cos."""
+        """The distances of the rows from the centres, [n, K]: ‖x − c‖, on the sphere 1 − cos.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples, n_clusters)
+            Distances, a column for each row of `cluster_centers_`.
+        """
         return self._distances(X)
 
     @reads
@@ -63,6 +115,11 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             Left aside.
         sample_weight : array of shape (n_samples,), optional
             w; None with a Corpus.
+
+        Returns
+        -------
+        float
+            −Σ w times a row's distance, squared if it is Euclidean, from its nearest centre: at most 0 for k-means.
         """
         rows = self._checked_rows(X)
         weights = rows.sample_weights(sample_weight)

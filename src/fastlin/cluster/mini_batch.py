@@ -173,6 +173,11 @@ class MiniBatchKMeans(CentreModel):
             Left aside.
         sample_weight : array of shape (n_samples,), optional
             How often rows are drawn, relatively; None with a Corpus.
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         model, data = self._working_copy(), self._read_batch(X, sample_weight, True)
         model.n_features_in_ = data.n_features
@@ -196,6 +201,20 @@ class MiniBatchKMeans(CentreModel):
         """Learn these rows, as one batch; of a corpus, each segment is one.
 
         The first call finds a start among the rows. It costs a copy of the centres besides.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse; the first call needs at least `n_clusters` rows.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        self
+            The model, which has learnt these rows, too.
         """
         model, first = self._working_copy(), not hasattr(self, "_centres")
         data = self._read_batch(X, sample_weight, first)

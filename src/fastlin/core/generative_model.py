@@ -24,12 +24,34 @@ class GenerativeModel(SparseEstimator, ABC):
 
     @reads
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(k | x), a column for each label or, where there are none, component."""
+        """log p(k | x), a column for each label or, where there are none, component.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Natural logarithms; a row that no label can produce has those of the prior.
+        """
         return self._probabilities(X, logarithmic=True)
 
     @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """p(k | x), a column for each label or, where there are none, component."""
+        """p(k | x), a column for each label or, where there are none, component.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Each row sums to 1, but for a model of several labels a row, whose columns stand by themselves.
+        """
         return self._probabilities(X, logarithmic=False)
 
     def _most_likely(self, rows: Dataset) -> NDArray[np.int64]:
@@ -135,7 +157,18 @@ class GenerativeClassifier(GenerativeModel, SparseClassifier, ABC):
 
     @reads
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(x, k) without the multinomial coefficient, columns as `classes_`."""
+        """log p(x, k) without the multinomial coefficient, columns as `classes_`.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Natural logarithms; −∞ where a label cannot produce the row.
+        """
         return self._scores(self._checked_rows(X))
 
     # Parts

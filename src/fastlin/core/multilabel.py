@@ -79,6 +79,16 @@ class MultilabelClassifier(SparseClassifier, ABC):
 
         Of a model of several labels a row, the indicator of those with a score above 0: an array, or a CSR if the
         indicator that was learnt from is sparse.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples,), or indicator of shape (n_samples, n_labels)
+            Labels as they were learnt.
         """
         if self._container is None:
             return super().predict(X)

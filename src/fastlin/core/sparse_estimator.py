@@ -149,7 +149,18 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
 
     @reads
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row of X, a matrix or a `Corpus`; the first of `classes_` among equals."""
+        """The label of each row of X, a matrix or a `Corpus`; the first of `classes_` among equals.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Labels as they were learnt, of the type of `classes_`.
+        """
         codes = self._codes(self._checked_rows(X))
         return self.classes_[codes]
 
@@ -164,6 +175,11 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
             Labels; None with a Corpus.
         sample_weight : array of shape (n_samples,), optional
             None with a Corpus.
+
+        Returns
+        -------
+        float
+            The share of the rows, by their weights, whose label is predicted.
         """
         self._check_fitted()
         return accuracy(self.predict, self.classes_, X, y, sample_weight)
@@ -212,7 +228,18 @@ class SparseRegressor(RegressorMixin, SparseEstimator):
 
     @reads
     def predict(self, X: Any) -> Floats:
-        """The target of each row of X, a matrix or a `Corpus`: a real number."""
+        """The target of each row of X, a matrix or a `Corpus`: a real number.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Predicted targets.
+        """
         return self._scores(self._checked_rows(X))[:, 0]
 
     def _read_held_out(self, X: Any, y: Any, learnt: Dataset, **constraints: Any) -> TargetedRows:

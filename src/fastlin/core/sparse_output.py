@@ -20,6 +20,11 @@ class SparseOutput(Estimator):
         transform : {"default", "pandas", "polars"} or None
             A CSR, a pandas data frame whose columns are sparse and named, or a polars data frame, whose columns are
             dense; None changes nothing.
+
+        Returns
+        -------
+        self
+            The transformer, which returns that from now on.
         """
         if transform is not None:
             chosen = one_of("transform", transform, ("default", *FRAMES))

@@ -189,23 +189,58 @@ class Corpus:
         return len(self.bounds) - 1
 
     def segment(self, index: int) -> Segment:
-        """One segment; it occupies memory for as long as it is held."""
+        """One segment; it occupies memory for as long as it is held.
+
+        Parameters
+        ----------
+        index : int
+            From 0 to `n_segments` − 1.
+
+        Returns
+        -------
+        Segment
+            Its rows, the codes of their labels, and their weights.
+        """
         return self._store.read(int(self.bounds[index]), int(self.bounds[index + 1]))
 
     def segments(self) -> Iterator[Segment]:
-        """All of them in order."""
+        """All of them in order.
+
+        Returns
+        -------
+        iterator of Segment
+            Each is read when it is asked for.
+        """
         return (self.segment(index) for index in range(self.n_segments))
 
     def codes(self) -> NDArray[np.int32]:
-        """The place of every row's label among the classes: four bytes a row, held in memory."""
+        """The place of every row's label among the classes: four bytes a row, held in memory.
+
+        Returns
+        -------
+        array of int32 of shape (n_rows,)
+            Places in `classes`.
+        """
         return self._store.codes()
 
     def weights(self) -> NDArray[np.float64]:
-        """The weight of every row, held in memory; of length 0 for all ones."""
+        """The weight of every row, held in memory; of length 0 for all ones.
+
+        Returns
+        -------
+        array of shape (n_rows,), or (0,)
+            Weights as they were given.
+        """
         return self._store.weights()
 
     def scratch(self) -> ScratchSpace:
-        """A place for arrays that a fit keeps a row: in memory if the rows are, else in a file."""
+        """A place for arrays that a fit keeps a row: in memory if the rows are, else in a file.
+
+        Returns
+        -------
+        ScratchSpace
+            What allocates arrays; a file of it goes when nobody holds the array.
+        """
         return ScratchSpace(None if self.path is None else tempfile.gettempdir())
 
     def to_memory(self) -> tuple[sp.csr_array, NDArray[Any] | None]:
@@ -234,6 +269,11 @@ class Corpus:
         ----------
         rows : array
             True for each row that is wanted, or the numbers of the rows, which rise.
+
+        Returns
+        -------
+        Corpus
+            Rows in their order, with their labels and weights, and the same columns.
         """
         chosen = _chosen(rows, len(self))
         if isinstance(self._store, InMemoryStore):

@@ -10,6 +10,17 @@ LABEL_AND_TEXT = "label", "text"  # the columns that are looked for
 class ReadError(ValueError):
     """A file that cannot be read: `path`, `line` (0 where no line is to blame), `what`.
 
+    Parameters
+    ----------
+    path : str
+        The file.
+    line : int
+        Its line, from 1 on, or 0.
+    what : str
+        What is wrong.
+    unit : str
+        What is counted: "line", or "row" of a table.
+
     Examples
     --------
     >>> from fastlin.data import ReadError
@@ -53,14 +64,41 @@ class UnknownColumnsError(ReadError):
 
 @dataclass
 class MalformedLines:
-    """The malformed lines that were left out: how many, and the first few."""
+    """The malformed lines that were left out: how many, and the first few.
+
+    Attributes
+    ----------
+    strict : bool
+        Whether the first one is raised.
+    count : int
+        How many there were.
+    first : list of ReadError
+        The first few.
+    """
 
     strict: bool = True
     count: int = 0
     first: list[ReadError] = field(default_factory=list)
 
     def add(self, path: str, line: int, what: str, cause: Exception | None = None) -> None:
-        """Count a malformed line, or raise what is wrong with it."""
+        """Count a malformed line, or raise what is wrong with it.
+
+        Parameters
+        ----------
+        path : str
+            The file.
+        line : int
+            The number of the line, from 1 on.
+        what : str
+            What is wrong with it, for the message.
+        cause : Exception, optional
+            What was caught, if something was.
+
+        Raises
+        ------
+        ReadError
+            If malformed lines are errors.
+        """
         error = ReadError(path, line, what)
         if self.strict:
             raise error from cause

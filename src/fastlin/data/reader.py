@@ -99,7 +99,23 @@ def read(
 
 
 class Reader:
-    """What `read` returns: an iterable of blocks, and `skipped`, the malformed lines that the last time left out."""
+    """What `read` returns: an iterable of blocks, and `skipped`, the malformed lines that the last time left out.
+
+    Parameters
+    ----------
+    source : path, open file, or list of these
+        As for `read`.
+    form : str or None
+        The format; None: by the file's suffix.
+    options : dict
+        The other arguments of `read`.
+    dtype : dtype
+        Of the values.
+    on_error : {"raise", "skip"}
+        What a malformed line does.
+    size : int
+        Rows a block, about.
+    """
 
     def __init__(
         self, source: Any, form: str | None, options: dict[str, Any], dtype: Any, on_error: str, size: int

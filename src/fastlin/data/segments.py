@@ -9,12 +9,24 @@ from fastlin.validation import CSRRows
 
 
 class Segment(NamedTuple):
-    """Consecutive rows of a corpus, and what belongs to them."""
+    """Consecutive rows of a corpus, and what belongs to them.
 
-    start: int  # the number of the first
+    Attributes
+    ----------
+    start : int
+        The number of the first row.
+    rows : CSRRows
+        Its rows, as the arrays of a CSR.
+    codes : array of int32 of shape (n_rows,), or (0,)
+        The place of each row's label among the corpus's classes; empty without labels.
+    weights : array of shape (n_rows,), or (0,)
+        Empty for all ones.
+    """
+
+    start: int
     rows: CSRRows
-    codes: NDArray[np.int32]  # the place of each row's label among the corpus's classes; of length 0 without labels
-    weights: NDArray[np.float64]  # of length 0 for all ones
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64]
 
 
 def segment_bounds(indptr: NDArray[np.int64], limit: int, starts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:

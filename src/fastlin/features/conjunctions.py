@@ -107,6 +107,11 @@ class Conjunctions(SparseTransformer):
         ----------
         X : matrix of shape (n_samples, n_features)
         y : ignored
+
+        Returns
+        -------
+        self
+            The transformer, with its products in `conjunctions_`.
         """
         model = self._working_copy()
         model._check_parameters()
@@ -155,7 +160,18 @@ class Conjunctions(SparseTransformer):
 
     @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """“a & b”, “a² & b”; with `n_features`, “bucket 7”: what is in it is not kept."""
+        """“a & b”, “a² & b”; with `n_features`, “bucket 7”: what is in it is not kept.
+
+        Parameters
+        ----------
+        input_features : array of str of shape (n_features,), optional
+            Names of the columns of X; None: those of the data frame it was fitted to, or x0, x1, …
+
+        Returns
+        -------
+        array of str of shape (n_features_out,)
+            In the order of the columns that `transform` returns.
+        """
         check_is_fitted(self)
         names = names_of_columns(self, input_features, len(self._rank)).tolist()
         made = list(names) if self.include_original else []

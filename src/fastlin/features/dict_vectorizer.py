@@ -78,6 +78,11 @@ class DictVectorizer(Transformer):
         X : iterable of dicts, or a dict
             The values are numbers, None (NaN), strings or iterables of strings.
         y : ignored
+
+        Returns
+        -------
+        self
+            The vectoriser, with its columns in `feature_names_`.
         """
         model = self._working_copy()
         model._check_parameters()
@@ -193,6 +198,11 @@ class DictVectorizer(Transformer):
         support : array
             A mask, or with `indices` the numbers of the columns in their new order.
         indices : bool
+
+        Returns
+        -------
+        self
+            The vectoriser, which leaves out the other names from now on.
         """
         check_is_fitted(self, "feature_names_")
         model = self._working_copy()
@@ -304,6 +314,11 @@ class FeatureHasher(Transformer):
         Parameters
         ----------
         X, y : ignored
+
+        Returns
+        -------
+        self
+            The hasher, unchanged.
         """
         self._check_parameters()
         return self

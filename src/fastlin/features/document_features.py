@@ -148,7 +148,20 @@ class DocumentFeatures(Transformer):
 
     @learns
     def fit(self, raw_documents: Any = None, y: Any = None) -> Self:  # noqa: ARG002 - there is nothing to learn
-        """Check the parameters; there is nothing to learn."""
+        """Check the parameters; there is nothing to learn.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, optional
+            Ignored.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            The transformer.
+        """
         self._names()
         validation.as_dtype(self.dtype)
         return self
@@ -184,7 +197,18 @@ class DocumentFeatures(Transformer):
 
     @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002 - there are none
-        """The names of the columns."""
+        """The names of the columns.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored: the names do not depend on those of the documents.
+
+        Returns
+        -------
+        array of str of shape (n_features_out,)
+            In the order of the columns that `transform` returns.
+        """
         return np.array(self._names(), dtype=object)
 
     def _names(self) -> list[str]:

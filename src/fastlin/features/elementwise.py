@@ -65,7 +65,20 @@ class Elementwise(SparseTransformer):
 
     @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
-        """Check the parameters, and take note of the columns of X."""
+        """Check the parameters, and take note of the columns of X.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Dense or sparse.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            The transformer, with `n_features_in_`.
+        """
         model = self._working_copy()
         model._names()
         model._n_columns = model._rows_to_learn(X).n_columns
@@ -95,7 +108,18 @@ class Elementwise(SparseTransformer):
 
     @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns: x, x², \\|x\\|, log(1+\\|x\\|), √\\|x\\|, x≠0, with the name of the column for x."""
+        """Names of the columns: x, x², \\|x\\|, log(1+\\|x\\|), √\\|x\\|, x≠0, with the name of the column for x.
+
+        Parameters
+        ----------
+        input_features : array of str of shape (n_features,), optional
+            Names of the columns of X; None: those of the data frame it was fitted to, or x0, x1, …
+
+        Returns
+        -------
+        array of str of shape (n_features_out,)
+            All columns of the first function, then all of the second, and so on.
+        """
         check_is_fitted(self)
         names = names_of_columns(self, input_features, self._n_columns)
         return np.array([FUNCTIONS[function][1].format(name) for function in self._names() for name in names], object)

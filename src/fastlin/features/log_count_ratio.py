@@ -93,6 +93,11 @@ class LogCountRatio(SparseTransformer):
             Labels: strings or integers, at least two kinds.
         sample_weight : array of shape (n_samples,), optional
             How often each row counts.
+
+        Returns
+        -------
+        self
+            The transformer, with its ratios in `log_ratio_`.
         """
         model = self._working_copy()
         check_parameters(self)
@@ -137,7 +142,18 @@ class LogCountRatio(SparseTransformer):
 
     @reads
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns; with more than two labels, “label: column”."""
+        """The names of the columns; with more than two labels, “label: column”.
+
+        Parameters
+        ----------
+        input_features : array of str of shape (n_features,), optional
+            Names of the columns of X; None: those of the data frame it was fitted to, or x0, x1, …
+
+        Returns
+        -------
+        array of str of shape (n_features_out,)
+            In the order of the columns that `transform` returns.
+        """
         check_is_fitted(self)
         ratio = self._proved_ratio()
         names = names_of_columns(self, input_features, ratio.shape[1])

@@ -84,6 +84,22 @@ class GrammarParser(TreeParser[GrammarState], ABC):
         """The n most probable trees of each sentence, the best first; all that it has, if these are fewer.
 
         `tags` and `brackets` are given as to `predict`.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Each a string or a list of words.
+        n : int
+            Trees a sentence, at most.
+        tags : list of lists of str, optional
+            The tag of each word, as for `predict`.
+        brackets : list of lists, optional
+            Constituents that a tree must have, as for `predict`.
+
+        Returns
+        -------
+        list of Parses
+            For each sentence its trees, with `log_joint` of each; empty for a sentence that has none.
         """
         whole_number("n", n, 1)
         state, sentences = self._learnt, as_sentences(X)
@@ -98,6 +114,22 @@ class GrammarParser(TreeParser[GrammarState], ABC):
 
         Constituents that are expected less than `min_probability` times are left out; tags are constituents, too.
         `tags` and `brackets` are given as to `predict`: expected is what is in trees that have them.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Each a string or a list of words.
+        min_probability : float
+            The least expected number that is reported.
+        tags : list of lists of str, optional
+            The tag of each word, as for `predict`.
+        brackets : list of lists, optional
+            Constituents that a tree must have, as for `predict`.
+
+        Returns
+        -------
+        list of lists of Constituent
+            For each sentence (label, first word, the one after the last, expected number).
         """
         real_number("min_probability", min_probability, at_least=0)
         state, sentences = self._learnt, as_sentences(X)
@@ -120,6 +152,16 @@ class GrammarParser(TreeParser[GrammarState], ABC):
         max_length : int, optional
             Trees of more words are drawn anew: the others have the probabilities that they have among themselves. None:
             trees of any size, of a grammar whose trees have an expected one.
+
+        Returns
+        -------
+        list of Tree
+            `n_samples` trees, independent of each other.
+
+        Raises
+        ------
+        ValueError
+            If trees have no expected size and `max_length` is None.
         """
         whole_number("n_samples", n_samples, 1)
         if max_length is not None:
@@ -130,7 +172,23 @@ class GrammarParser(TreeParser[GrammarState], ABC):
 
     @reads
     def perplexity(self, X: Any) -> float:
-        """e to −(Σ log p of the sentences) / (Σ their words): how many words there might have been at each place."""
+        """e to −(Σ log p of the sentences) / (Σ their words): how many words there might have been at each place.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Each a string or a list of words.
+
+        Returns
+        -------
+        float
+            Infinite if one of the sentences has no tree.
+
+        Raises
+        ------
+        ValueError
+            If there are no words.
+        """
         sentences = as_sentences(X)
         n_words = sum(map(len, sentences))
         if n_words == 0:
@@ -139,7 +197,20 @@ class GrammarParser(TreeParser[GrammarState], ABC):
 
     @reads
     def log_proba(self, X: Any, trees: Any) -> Floats:
-        """log p(tree | words) of each sentence and its tree; −∞ where the tree is of other words."""
+        """log p(tree | words) of each sentence and its tree; −∞ where the tree is of other words.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Each a string or a list of words.
+        trees : list of trees
+            One for each sentence, in whatever form `fit` takes them.
+
+        Returns
+        -------
+        array of shape (n_sentences,)
+            Natural logarithms, at most 0.
+        """
         sentences = as_sentences(X)
         cleaned = self._cleaned_with(sentences, trees)
         joint = self._log_joint(cleaned)
@@ -155,6 +226,20 @@ class GrammarParser(TreeParser[GrammarState], ABC):
         """log p of each sentence: the sum over all its trees; −∞ where it has none.
 
         `tags` and `brackets` are given as to `predict`: the sum is over trees that have them.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Each a string or a list of words.
+        tags : list of lists of str, optional
+            The tag of each word, as for `predict`.
+        brackets : list of lists, optional
+            Constituents that a tree must have, as for `predict`.
+
+        Returns
+        -------
+        array of shape (n_sentences,)
+            Natural logarithms.
         """
         state, sentences = self._learnt, as_sentences(X)
 
@@ -163,7 +248,18 @@ class GrammarParser(TreeParser[GrammarState], ABC):
 
     @reads
     def log_joint(self, trees: Any) -> Floats:
-        """log p(words, tree) of each tree; −∞ where it has a rule that the grammar has not."""
+        """log p(words, tree) of each tree; −∞ where it has a rule that the grammar has not.
+
+        Parameters
+        ----------
+        trees : list of trees
+            In whatever form `fit` takes them.
+
+        Returns
+        -------
+        array of shape (n_trees,)
+            Sums of the logarithms of the rules' probabilities.
+        """
         return self._log_joint(self._learnt.form.cleaned(trees))
 
     def _log_joint(self, cleaned: Iterable[Tree | None]) -> Floats:

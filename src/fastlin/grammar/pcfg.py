@@ -238,6 +238,11 @@ class PCFG(UnlabeledLearner):
             Seconds between two checkpoints; 0 makes one at every iteration.
         resume : bool
             Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
+
+        Returns
+        -------
+        self
+            The fitted grammar.
         """
         check_parameters(self)
         model = self._working_copy()
@@ -314,6 +319,16 @@ class PCFG(UnlabeledLearner):
         parameters
             Those of the class; trees keep their labels as they are.
 
+        Returns
+        -------
+        PCFG
+            A grammar that parses without a fit.
+
+        Raises
+        ------
+        ValueError
+            If a line is no rule, or the probabilities of a left side do not sum to 1.
+
         Examples
         --------
         >>> from fastlin.grammar import PCFG
@@ -331,6 +346,25 @@ class PCFG(UnlabeledLearner):
         """The grammar of a hidden Markov model of words: sentences and paths of states have the same probabilities.
 
         The tree of a path is (i→ (i word) (j→ (j word) …)): `Tree.tagged_words` are its words and states.
+
+        Parameters
+        ----------
+        hmm : HMM
+            A fitted model whose tokens are words.
+        **parameters
+            Parameters of the class.
+
+        Returns
+        -------
+        PCFG
+            A grammar whose `score_samples` are those of the model.
+
+        Raises
+        ------
+        TypeError
+            If it is no HMM.
+        ValueError
+            If its tokens are rows of features.
         """
         rules, log_weights, lexicon = hmm_rules(hmm)
         most = rules.symbols[rules.roots[int(np.argmax(log_weights.roots))]].label or ""
@@ -369,6 +403,11 @@ class PCFG(UnlabeledLearner):
         ----------
         random_state : int, RandomState, Generator or None
             None: the estimator's own.
+
+        Returns
+        -------
+        PCFG
+            Another grammar; this one stays as it is.
         """
         check_parameters(self)
         state = self._learnt

@@ -111,6 +111,11 @@ class TreeParser(StatefulEstimator[S], ABC):
         ----------
         trees : list of trees, path or open file
         y : ignored
+
+        Returns
+        -------
+        float
+            F1 of labelled brackets, from 0 to 1.
         """
         return evalb(*pairs_to_judge(self, trees)).overall.f1
 

@@ -23,6 +23,16 @@ def read_trees(source: Any, with_failures: bool = False) -> Iterator[Tree | None
     with_failures : bool
         Whether "(())", by which parsers say that they found none, is None; otherwise it is an error.
 
+    Returns
+    -------
+    iterator of Tree or None
+        Each tree is read when it is asked for.
+
+    Raises
+    ------
+    ReadError
+        Where the brackets are malformed, with file and line.
+
     Examples
     --------
     >>> import io
@@ -44,7 +54,20 @@ def _lines(file: Any) -> Iterator[str]:
 
 
 def write_trees(trees: Iterable[Any], path: Any) -> int:
-    """Write trees to a file, one a line; returns how many. The file appears when all are written."""
+    """Write trees to a file, one a line; returns how many. The file appears when all are written.
+
+    Parameters
+    ----------
+    trees : iterable of trees
+        In whatever form `PCFG.fit` takes them.
+    path : path
+        A file that is there is replaced when all trees are written.
+
+    Returns
+    -------
+    int
+        The number of trees.
+    """
     n_trees = 0
     with atomic_write(os.fspath(path)) as file:
         for n_trees, tree in enumerate(as_trees(trees), 1):

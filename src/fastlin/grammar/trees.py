@@ -39,7 +39,23 @@ class Tree:
 
     @classmethod
     def from_string(cls, text: str) -> "Tree":
-        """The one tree that a text holds."""
+        """The one tree that a text holds.
+
+        Parameters
+        ----------
+        text : str
+            Brackets, such as "(S (NP he) (VP sleeps))", on one line or many.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ValueError
+            If the text holds no tree, or more than one.
+        """
         trees = [tree_of_events(events) for events in read_brackets(text.splitlines(), "text")]
         if len(trees) != 1:
             raise ValueError(f"text must hold one tree, and holds {len(trees)}")
@@ -51,7 +67,13 @@ class Tree:
         return len(self.children) == 1 and isinstance(self.children[0], str)
 
     def subtrees(self) -> Iterator["Tree"]:
-        """All constituents, each before those in it, from left to right."""
+        """All constituents, each before those in it, from left to right.
+
+        Returns
+        -------
+        iterator of Tree
+            This tree first.
+        """
         stack: list[Child] = [self]
         while stack:
             node = stack.pop()
@@ -60,11 +82,23 @@ class Tree:
                 stack.extend(reversed(node.children))
 
     def leaves(self) -> list[str]:
-        """The words."""
+        """The words.
+
+        Returns
+        -------
+        list of str
+            From left to right.
+        """
         return [value for event, value in self.events() if event == "word"]
 
     def tagged_words(self) -> list[tuple[str, str]]:
-        """Each word with the label right above it."""
+        """Each word with the label right above it.
+
+        Returns
+        -------
+        list of (str, str)
+            Word and label, from left to right.
+        """
         found, todo = list[tuple[str, str]](), list[tuple[str, Child]]([("", self)])
         while todo:
             above, node = todo.pop()
@@ -75,7 +109,13 @@ class Tree:
         return found
 
     def spans(self) -> list[tuple[str, int, int]]:
-        """Label, first word and the one after the last of all constituents, each after those in it."""
+        """Label, first word and the one after the last of all constituents, each after those in it.
+
+        Returns
+        -------
+        list of (str, int, int)
+            Words are counted from 0 on.
+        """
         found, starts, n_words = list[tuple[str, int, int]](), list[int](), 0
         for event, value in self.events():
             if event == "open":
@@ -87,7 +127,13 @@ class Tree:
         return found
 
     def top_labels(self) -> tuple[str, ...]:
-        """The labels down to the first constituent of more than one child, or above a tag."""
+        """The labels down to the first constituent of more than one child, or above a tag.
+
+        Returns
+        -------
+        tuple of str
+            This tree's own label first.
+        """
         node, labels = self, [self.label]
         while len(node.children) == 1 and isinstance(child := node.children[0], Tree) and not child.is_tag:
             node = child
@@ -95,7 +141,13 @@ class Tree:
         return tuple(labels)
 
     def depth(self) -> int:
-        """The most constituents that are in one another."""
+        """The most constituents that are in one another.
+
+        Returns
+        -------
+        int
+            1 for a tag above a word.
+        """
         deepest = now = 0
         for event, _ in self.events():
             now += {"open": 1, "word": 0, "close": -1}[event]
@@ -103,11 +155,28 @@ class Tree:
         return deepest
 
     def rebuild(self, make: Callable[[str, list[Any]], Any]) -> Any:
-        """What `make(label, children)` makes of each constituent, of what it made of those in it; words stay."""
+        """What `make(label, children)` makes of each constituent, of what it made of those in it; words stay.
+
+        Parameters
+        ----------
+        make : callable(label, children)
+            `children` is a list: of a word the string itself, of a constituent what `make` returned.
+
+        Returns
+        -------
+        object
+            What `make` returned of the whole tree.
+        """
         return fold_events(self.events(), make)
 
     def events(self) -> Iterator[Event]:
-        """What a reader from left to right meets: ("open", label), ("word", word), ("close", label)."""
+        """What a reader from left to right meets: ("open", label), ("word", word), ("close", label).
+
+        Returns
+        -------
+        iterator of (str, str)
+            One pair for each bracket and each word.
+        """
         todo: list[tuple[Any, Any]] = [(None, self)]
         while todo:
             end, node = todo.pop()
@@ -144,6 +213,16 @@ class Tree:
         """The brackets on several lines: a constituent that is longer than a line has each child on its own.
 
         No line is indented by more than the width: of a tree that is very deep, blanks would fill the memory.
+
+        Parameters
+        ----------
+        width : int
+            Characters a line should have at most.
+
+        Returns
+        -------
+        str
+            Lines, without an end behind the last.
         """
         lines: list[str] = []
         todo: list[tuple[int, Child, str]] = [(0, self, "")]
@@ -163,7 +242,13 @@ class Tree:
         return "\n".join(lines)
 
     def to_svg(self) -> str:
-        """A drawing of the tree."""
+        """A drawing of the tree.
+
+        Returns
+        -------
+        str
+            An SVG document, of labels and words that are escaped.
+        """
         return svg(list(self.events()))
 
     def _repr_html_(self) -> str:

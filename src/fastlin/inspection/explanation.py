@@ -21,16 +21,35 @@ class Explanation:
     score_k = b_k + Σ_j x_j θ_jk. What sets the label apart from the next is the difference of their columns, and that
     is what is shown: the differences add up to the label's margin. Two labels have half the model's score each, with
     opposite signs, and the margin is the score. So it is where a document may have several labels.
+
+    Attributes
+    ----------
+    label : label
+        The one that is explained.
+    against : label or None
+        The best of the others; None if there is none.
+    classes : tuple of labels
+        All labels, in the model's order.
+    scores : array of shape (n_labels,)
+        One for each label.
+    intercept : array of shape (n_labels,)
+        b.
+    features : tuple of str
+        Those of the document, in the order of what they say for the label, strongest first.
+    values : array of shape (n_features,)
+        x.
+    contributions : array of shape (n_features, n_labels)
+        x_j θ_jk.
     """
 
     label: Any
-    against: Any  # the best of the other labels; None if there is none
+    against: Any
     classes: tuple[Any, ...]
-    scores: NDArray[np.float64]  # one a label
-    intercept: NDArray[np.float64]  # b
-    features: tuple[str, ...]  # those of the document, in the order of what they say for the label, strongest first
-    values: NDArray[np.float64]  # x
-    contributions: NDArray[np.float64]  # x_j θ_jk, a row a feature and a column a label
+    scores: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    features: tuple[str, ...]
+    values: NDArray[np.float64]
+    contributions: NDArray[np.float64]
 
     @classmethod
     def of(
@@ -46,6 +65,33 @@ class Explanation:
         """Why a label, or the best of all, rather than the best of the others; features in any order.
 
         Labels that are `independent`, of which a document may have several, compete with no other.
+
+        Parameters
+        ----------
+        classes : sequence of labels
+            The labels of the model, in its order.
+        intercept : array of shape (n_labels,)
+            What the scores are of a row without features.
+        features : sequence of str of length n
+            Names of the features that the row has.
+        values : array of shape (n,)
+            Their values.
+        contributions : array of shape (n, n_labels)
+            What each feature adds to the score of each label.
+        label : label, optional
+            The one to explain; None: that with the highest score.
+        independent : bool
+            Whether a row may have several labels: a label's rival is then the score 0.
+
+        Returns
+        -------
+        Explanation
+            Features in the order of what they contribute to the margin.
+
+        Raises
+        ------
+        ValueError
+            If the model has no such label.
         """
         scores = intercept + contributions.sum(axis=0)
         if (scores == -np.inf).all():  # no label can produce the document, and the prior decides
@@ -82,13 +128,36 @@ class Explanation:
         return own if self.against is None else _less(own, columns[..., self.classes.index(self.against)])
 
     def strongest(self, n: int = SHOWN) -> list[tuple[str, float, float]]:
-        """(name, value, contribution to the margin) of the n features that contribute most, for or against."""
+        """(name, value, contribution to the margin) of the n features that contribute most, for or against.
+
+        Parameters
+        ----------
+        n : int
+            Features at most.
+
+        Returns
+        -------
+        list of (str, float, float)
+            By falling absolute contribution.
+        """
         apart = self._apart(self.contributions)
         order = np.argsort(-np.abs(apart), kind="stable")[:n]
         return [(self.features[place], float(self.values[place]), float(apart[place])) for place in order]
 
     def as_dict(self, n: int = SHOWN) -> dict[str, Any]:
-        """What is shown, in plain types."""
+        """What is shown, in plain types.
+
+        Parameters
+        ----------
+        n : int
+            Features at most.
+
+        Returns
+        -------
+        dict
+            `label`, `against`, `margin`, `intercept`, `scores` by label, and `features`, dicts with `name`, `value` and
+            `contribution`.
+        """
         return {
             "label": self.label,
             "against": self.against,

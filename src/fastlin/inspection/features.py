@@ -11,7 +11,17 @@ from fastlin.inspection.weights import FeatureNames, WeightView
 
 @dataclass(frozen=True)
 class LabelFeatures:
-    """The strongest features of a label, strongest first."""
+    """The strongest features of a label, strongest first.
+
+    Attributes
+    ----------
+    label : label
+        The label, or the number of a cluster.
+    names : tuple of str
+        Names of features.
+    weights : tuple of float
+        Their weights.
+    """
 
     label: Any
     names: tuple[str, ...]

@@ -19,13 +19,27 @@ _MADE_OF = re.compile(r"[\[^]| → ")  # what ends the label that a symbol is ma
 
 @dataclass(frozen=True)
 class SymbolSummary:
-    """A symbol and its strongest rules. Of a grammar how often it was used, too, and its share of words."""
+    """A symbol and its strongest rules. Of a grammar how often it was used, too, and its share of words.
+
+    Attributes
+    ----------
+    symbol : str
+        Its name.
+    uses : float or None
+        How often it was counted, or expected.
+    words : float or None
+        p that it is a tag.
+    n_rules : int
+        Rules with this left side.
+    rules : tuple of (str, float)
+        Right sides and their p, or weight.
+    """
 
     symbol: str
-    uses: float | None  # counted, or expected
-    words: float | None  # p that it is a tag
+    uses: float | None
+    words: float | None
     n_rules: int
-    rules: tuple[tuple[str, float], ...]  # right sides and their p, or weight
+    rules: tuple[tuple[str, float], ...]
 
     def __str__(self) -> str:
         used = "" if self.uses is None else f"used {self.uses:,.6g} times, "
@@ -37,7 +51,21 @@ class SymbolSummary:
 
 @dataclass(frozen=True)
 class GrammarSummary:
-    """Summary of a grammar."""
+    """Summary of a grammar.
+
+    Attributes
+    ----------
+    part : StepSummary
+        The estimator.
+    n_symbols : int
+        Symbols of its rules.
+    n_rules : int
+        Rules.
+    n_words : int
+        Words of the lexicon.
+    symbols : tuple of SymbolSummary
+        The most used first.
+    """
 
     part: StepSummary
     n_symbols: int
@@ -46,7 +74,13 @@ class GrammarSummary:
     symbols: tuple[SymbolSummary, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
+        """All of it in plain types.
+
+        Returns
+        -------
+        dict
+            A key for each field; what JSON can hold.
+        """
         return asdict(self) | {"part": self.part.as_dict()}
 
     def __str__(self) -> str:

@@ -21,19 +21,45 @@ WIDTH = 30  # characters of the longest bar
 
 @dataclass(frozen=True)
 class OrderSummary:
-    """The n-grams of one order; what a model does not have is empty, or None."""
+    """The n-grams of one order; what a model does not have is empty, or None.
+
+    Attributes
+    ----------
+    order : int
+        n.
+    n_grams : int
+        How many the model has.
+    counts_of_counts : tuple of int
+        How many n-grams the training text has once, twice, three and four times.
+    discounts : tuple of float
+        What smoothing takes off n-grams seen once, twice, more often.
+    prior_variance : float or None
+        Of the weights of a log-linear model.
+    strongest : tuple of (str, float)
+        n-grams and their weights, the largest first, whatever the sign.
+    """
 
     order: int
     n_grams: int
-    counts_of_counts: tuple[int, ...]  # how many n-grams the training text has once, twice, three and four times
+    counts_of_counts: tuple[int, ...]
     discounts: tuple[float, ...]
     prior_variance: float | None
-    strongest: tuple[tuple[str, float], ...]  # n-grams and their weights, the largest first, whatever the sign
+    strongest: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """A class of words: the probable ones first. Soft classes have all words, and no size."""
+    """A class of words: the probable ones first. Soft classes have all words, and no size.
+
+    Attributes
+    ----------
+    number : int
+        The class.
+    size : int or None
+        Its words.
+    words : tuple of str
+        Some of them.
+    """
 
     number: int
     size: int | None
@@ -42,17 +68,39 @@ class ClassSummary:
 
 @dataclass(frozen=True)
 class LanguageSummary:
-    """Summary of a language model, classes of words, a mixture or a classifier by language models."""
+    """Summary of a language model, classes of words, a mixture or a classifier by language models.
+
+    Attributes
+    ----------
+    part : StepSummary
+        The estimator.
+    words : int or None
+        Words that may come next; None of a mixture and of a classifier.
+    orders : tuple of OrderSummary
+        Unigrams first.
+    classes : tuple of ClassSummary
+        Classes of words.
+    members : tuple of (str, LanguageSummary)
+        Models with their weights, or with their labels.
+    skip_grams : tuple of (str, float)
+        The strongest pairs, "the … sat", and their weights.
+    """
 
     part: StepSummary
-    words: int | None  # that may come next; None of a mixture and of a classifier
+    words: int | None
     orders: tuple[OrderSummary, ...] = ()
     classes: tuple[ClassSummary, ...] = ()
-    members: tuple[tuple[str, "LanguageSummary"], ...] = ()  # models with their weights, or with their labels
-    skip_grams: tuple[tuple[str, float], ...] = ()  # the strongest pairs, "the … sat", and their weights
+    members: tuple[tuple[str, "LanguageSummary"], ...] = ()
+    skip_grams: tuple[tuple[str, float], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
+        """All of it in plain types.
+
+        Returns
+        -------
+        dict
+            A key for each field; what JSON can hold.
+        """
         return {
             "part": self.part.as_dict(),
             "words": self.words,
@@ -243,20 +291,45 @@ def _classes(model: Any, n: int) -> tuple[ClassSummary, ...]:
 
 @dataclass(frozen=True)
 class SentenceSurprisal:
-    """−log₂ p of each word of a sentence, and of its end."""
+    """−log₂ p of each word of a sentence, and of its end.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The last one is "</s>".
+    bits : tuple of float
+        One for each word.
+    """
 
     words: tuple[str, ...]
     bits: tuple[float, ...]
 
     def largest(self, n: int = MARKED) -> list[tuple[str, float]]:
-        """The n words that surprise most, those first."""
+        """The n words that surprise most, those first.
+
+        Parameters
+        ----------
+        n : int
+            Words at most.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and their bits, falling.
+        """
         return [(self.words[place], self.bits[place]) for place in self._order()[: max(n, 0)]]
 
     def _order(self) -> list[int]:
         return sorted(range(len(self.bits)), key=lambda place: -self.bits[place])
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types; infinitely many bits are None."""
+        """All of it in plain types; infinitely many bits are None.
+
+        Returns
+        -------
+        dict
+            `words` and `bits`, lists of one length.
+        """
         return {"words": list(self.words), "bits": [None if each == np.inf else each for each in self.bits]}
 
     def __str__(self) -> str:

@@ -11,40 +11,92 @@ from scipy.stats import rankdata
 
 @dataclass(frozen=True)
 class LabelThreshold:
-    """A label that is given to every document whose score for it reaches a threshold; None: no threshold does it."""
+    """A label that is given to every document whose score for it reaches a threshold; None: no threshold does it.
+
+    Attributes
+    ----------
+    label : label
+        The label.
+    threshold : float or None
+        The lowest score that gets it.
+    precision : float or None
+        The share of those that get the label which have it.
+    recall : float or None
+        The share of those that have the label which get it.
+    documents : int
+        Documents that get it.
+    """
 
     label: Any
     threshold: float | None
     precision: float | None
     recall: float | None
-    documents: int  # that get the label
+    documents: int
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Predictions whose score reaches a threshold, and those left open that do not reach it."""
+    """Predictions whose score reaches a threshold, and those left open that do not reach it.
+
+    Attributes
+    ----------
+    threshold : float
+        The least score that is answered.
+    documents : int
+        Documents answered.
+    coverage : float
+        Their share of all documents.
+    accuracy : float or None
+        The share of those answered that is right.
+    labels : tuple of LabelThreshold
+        Each label by itself, against the rest.
+    """
 
     threshold: float
-    documents: int  # answered
-    coverage: float  # the share of all documents
-    accuracy: float | None  # of those answered
-    labels: tuple[LabelThreshold, ...]  # each label by itself, against the rest
+    documents: int
+    coverage: float
+    accuracy: float | None
+    labels: tuple[LabelThreshold, ...]
 
 
 @dataclass(frozen=True)
 class RankingReport:
-    """The figures of a ranking by scores of labels; 0/0 is None."""
+    """The figures of a ranking by scores of labels; 0/0 is None.
+
+    Attributes
+    ----------
+    documents : int
+        Documents looked at.
+    roc_auc : float or None
+        The mean over the labels that some documents have and others lack.
+    labels : tuple of (label, float or None)
+        The ROC AUC of each label against the rest.
+    top_k : tuple of (int, float)
+        k, and the share of documents whose label is among the k best.
+    cuts : tuple of Cut
+        One for each threshold that was asked for.
+    min_precision : float or None
+        What was asked for.
+    operating_points : tuple of LabelThreshold
+        Of each label, the lowest threshold with this precision.
+    """
 
     documents: int
-    roc_auc: float | None  # the mean over the labels that some documents have and others lack
-    labels: tuple[tuple[Any, float | None], ...]  # the ROC AUC of each label against the rest
-    top_k: tuple[tuple[int, float], ...]  # (k, the share of documents whose label is among the k best)
+    roc_auc: float | None
+    labels: tuple[tuple[Any, float | None], ...]
+    top_k: tuple[tuple[int, float], ...]
     cuts: tuple[Cut, ...]
     min_precision: float | None
-    operating_points: tuple[LabelThreshold, ...]  # of each label, the lowest threshold with this precision
+    operating_points: tuple[LabelThreshold, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
+        """All of it in plain types.
+
+        Returns
+        -------
+        dict
+            A key for each field; records in it are dicts, too.
+        """
         return asdict(self)
 
     def __str__(self) -> str:
@@ -100,7 +152,20 @@ class RankingAccumulator:
         self._scores: list[NDArray[np.float64]] = []
 
     def add(self, y: Sequence[Any], scores: Any) -> None:
-        """Documents with their right labels and, a score for each label of each; unknown ones are never found."""
+        """Documents with their right labels and, a score for each label of each; unknown ones are never found.
+
+        Parameters
+        ----------
+        y : sequence of labels of length n
+            Right labels; one that the model has not is never found.
+        scores : array of shape (n, n_labels)
+            Probabilities or any other scores that rank labels, without NaN.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit, or a score is NaN.
+        """
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != (len(y), len(self._classes)):
             raise ValueError(
@@ -119,7 +184,29 @@ class RankingAccumulator:
         thresholds: Sequence[float] = (),
         min_precision: float | None = None,
     ) -> RankingReport:
-        """The figures that are asked for, of all that was added."""
+        """The figures that are asked for, of all that was added.
+
+        Parameters
+        ----------
+        auc : bool
+            Whether areas under the ROC curves are wanted.
+        top : sequence of int
+            Each k: how often the right label is among the k best.
+        thresholds : sequence of float
+            Each t: how many documents have a best score of at least t, and how many of these are right.
+        min_precision : float, optional
+            The lowest threshold of each label at which its precision is at least this.
+
+        Returns
+        -------
+        RankingReport
+            Fields that were not asked for are empty.
+
+        Raises
+        ------
+        ValueError
+            If no document was added.
+        """
         if not self._codes:
             raise ValueError("there is nothing to report on: there are no documents")
         codes, scores = np.concatenate(self._codes), np.concatenate(self._scores)

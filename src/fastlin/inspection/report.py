@@ -16,7 +16,23 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class LabelReport:
-    """One label: of the documents predicted, the share that has it; of those that have it, the share found."""
+    """One label: of the documents predicted, the share that has it; of those that have it, the share found.
+
+    Attributes
+    ----------
+    label : label
+        The label.
+    precision : float
+        Right ones among those predicted.
+    recall : float
+        Right ones among those that have the label.
+    f1 : float
+        2PR / (P + R).
+    documents : int
+        Documents that have the label.
+    predicted : int
+        Documents that get it.
+    """
 
     label: Any
     precision: float
@@ -28,31 +44,73 @@ class LabelReport:
 
 @dataclass(frozen=True)
 class Bin:
-    """The documents whose predicted label has a probability between two bounds."""
+    """The documents whose predicted label has a probability between two bounds.
+
+    Attributes
+    ----------
+    low : float
+        The lower bound.
+    high : float
+        The upper bound.
+    documents : int
+        How many there are.
+    confidence : float
+        The mean probability.
+    accuracy : float
+        The share whose label is right.
+    """
 
     low: float
     high: float
     documents: int
-    confidence: float  # the mean probability
+    confidence: float
     accuracy: float
 
 
 @dataclass(frozen=True)
 class Report:
-    """The figures of a classifier on labelled documents; 0/0 counts as 0."""
+    """The figures of a classifier on labelled documents; 0/0 counts as 0.
+
+    Attributes
+    ----------
+    documents : int
+        Documents looked at.
+    accuracy : float
+        The share whose label is right.
+    macro_f1 : float
+        The mean of the labels' F1.
+    labels : tuple of LabelReport
+        One for each label.
+    confusion : tuple of (label, label, int)
+        True label, predicted one, documents: the most frequent first.
+    log_loss : float or None
+        −log p(true label), the mean; None without probabilities.
+    calibration_error : float or None
+        Σ_b n_b/n · |accuracy_b − confidence_b|.
+    calibration : tuple of Bin
+        By rising probability; bins without documents are left out.
+    unit : str
+        What is counted.
+    """
 
     documents: int
     accuracy: float
     macro_f1: float
     labels: tuple[LabelReport, ...]
-    confusion: tuple[tuple[Any, Any, int], ...]  # (true label, predicted, documents), the most frequent first
-    log_loss: float | None  # −log p(true label), the mean; None without probabilities
-    calibration_error: float | None  # Σ_b n_b/n · |accuracy_b − confidence_b|
+    confusion: tuple[tuple[Any, Any, int], ...]
+    log_loss: float | None
+    calibration_error: float | None
     calibration: tuple[Bin, ...]
-    unit: str = "documents"  # what is counted
+    unit: str = "documents"
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
+        """All of it in plain types.
+
+        Returns
+        -------
+        dict
+            A key for each field; records in it are dicts, too.
+        """
         return asdict(self)
 
     def __str__(self) -> str:
@@ -156,7 +214,22 @@ class ReportAccumulator:
         self._bins = np.zeros((3, BINS))  # documents, sum of the probabilities, right
 
     def add(self, y: Any, predicted: Any, probabilities: Any = None) -> None:
-        """Count some documents: their right labels, those predicted and, if there are any, the probabilities."""
+        """Count some documents: their right labels, those predicted and, if there are any, the probabilities.
+
+        Parameters
+        ----------
+        y : sequence of labels of length n
+            Right labels.
+        predicted : sequence of labels of length n
+            Predicted labels.
+        probabilities : array of shape (n, n_labels), optional
+            Columns as the classes that the accumulator was made with.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many predicted labels as right ones.
+        """
         true, guessed = _plain(y), _plain(predicted)
         if len(true) != len(guessed):
             raise ValueError(f"y has {len(true)} labels, predicted {len(guessed)}")
@@ -165,7 +238,18 @@ class ReportAccumulator:
             self._judge(true, guessed, np.asarray(probabilities, dtype=float))
 
     def report(self) -> Report:
-        """The figures of all that was added."""
+        """The figures of all that was added.
+
+        Returns
+        -------
+        Report
+            Figures of all documents since the accumulator was made.
+
+        Raises
+        ------
+        ValueError
+            If none was added.
+        """
         n = self._pairs.total()
         if not n:
             raise ValueError(f"there is nothing to report on: there are no {self._unit}")

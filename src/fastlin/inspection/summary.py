@@ -14,7 +14,15 @@ LONGEST = 80  # characters of a parameter's value
 
 @dataclass(frozen=True)
 class StepSummary:
-    """An estimator, and its parameters that are not the defaults."""
+    """An estimator, and its parameters that are not the defaults.
+
+    Attributes
+    ----------
+    name : str
+        Its class.
+    parameters : dict
+        From names to values.
+    """
 
     name: str
     parameters: dict[str, Any]
@@ -24,7 +32,13 @@ class StepSummary:
         return f"{self.name}({', '.join(shown)})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Name and parameters; what is no number and no string, as it is shown."""
+        """Name and parameters; what is no number and no string, as it is shown.
+
+        Returns
+        -------
+        dict
+            `name` and `parameters`; what JSON can hold.
+        """
         plain = {
             name: value if isinstance(value, str | int | float | bool | None) else _shown(value)
             for name, value in self.parameters.items()
@@ -42,19 +56,45 @@ def _cut(text: str) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """The parts of a model, its labels (or clusters) and its weights."""
+    """The parts of a model, its labels (or clusters) and its weights.
 
-    parts: tuple[StepSummary, ...]  # as in the pipeline: the classifier last
+    Attributes
+    ----------
+    parts : tuple of StepSummary
+        As in the pipeline: the classifier last.
+    labels : tuple of labels
+        In the model's order.
+    features : int
+        Columns.
+    weights : int
+        Numbers that the model holds for them.
+    nonzero : int
+        How many of these are not 0.
+    dtype : str
+        Their type.
+    bytes : int
+        Their memory.
+    clusters : bool
+        Whether labels are the numbers of clusters.
+    """
+
+    parts: tuple[StepSummary, ...]
     labels: tuple[Any, ...]
     features: int
     weights: int
     nonzero: int
     dtype: str
-    bytes: int  # of the weights
-    clusters: bool = False  # whether labels are the numbers of clusters
+    bytes: int
+    clusters: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
+        """All of it in plain types.
+
+        Returns
+        -------
+        dict
+            A key for each field; `parts` are dicts, too.
+        """
         return asdict(self) | {"parts": tuple(part.as_dict() for part in self.parts)}
 
     def __str__(self) -> str:

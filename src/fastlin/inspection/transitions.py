@@ -14,7 +14,17 @@ SHOWN = 15
 
 
 class Transition(NamedTuple):
-    """Weights of a label behind one or two others; None: there was none yet."""
+    """Weights of a label behind one or two others; None: there was none yet.
+
+    Attributes
+    ----------
+    before : tuple of labels
+        The one before, or the two before, the last one last.
+    label : label
+        The one that follows.
+    weight : float
+        Its weight.
+    """
 
     before: tuple[Any, ...]
     label: Any
@@ -27,10 +37,18 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TransitionWeights:
-    """The weights of transitions: of a hidden Markov model, their probabilities."""
+    """The weights of transitions: of a hidden Markov model, their probabilities.
+
+    Attributes
+    ----------
+    labels : tuple of labels
+        K of them.
+    weights : array of shape (K, K), or (K + 1, K, K)
+        From and to; or last but one, last, to, where K stands for none.
+    """
 
     labels: tuple[Any, ...]
-    weights: NDArray[np.float64]  # [K, K] (from, to), or [K + 1, K, K] (last but one, last, to), K: there was none
+    weights: NDArray[np.float64]
 
     @property
     def order(self) -> int:
@@ -38,15 +56,47 @@ class TransitionWeights:
         return self.weights.ndim - 1
 
     def strongest(self, n: int = SHOWN, labels: Iterable[Any] | None = None) -> list[Transition]:
-        """The n transitions that weigh most, with one of the `labels` if these are given; none that weigh 0."""
+        """The n transitions that weigh most, with one of the `labels` if these are given; none that weigh 0.
+
+        Parameters
+        ----------
+        n : int
+            Transitions at most.
+        labels : iterable of labels, optional
+            Only transitions from or to one of these.
+
+        Returns
+        -------
+        list of Transition
+            By falling weight.
+        """
         return self._first(n, labels, -1.0)
 
     def weakest(self, n: int = SHOWN, labels: Iterable[Any] | None = None) -> list[Transition]:
-        """The n that weigh least, the least first; none that weigh 0, of which nothing is known, or that cannot be."""
+        """The n that weigh least, the least first; none that weigh 0, of which nothing is known, or that cannot be.
+
+        Parameters
+        ----------
+        n : int
+            Transitions at most.
+        labels : iterable of labels, optional
+            Only transitions from or to one of these.
+
+        Returns
+        -------
+        list of Transition
+            By rising weight.
+        """
         return self._first(n, labels, 1.0)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types; −∞ is None."""
+        """All of it in plain types; −∞ is None.
+
+        Returns
+        -------
+        dict
+            `labels`, and `weights` as nested lists.
+        """
         held: list[Any] = [None if weight == -np.inf else weight for weight in self.weights.ravel().tolist()]
         for size in self.weights.shape[:0:-1]:
             held = [held[start : start + size] for start in range(0, len(held), size)]
@@ -56,7 +106,20 @@ class TransitionWeights:
         return self.shown()
 
     def shown(self, n: int = SHOWN, labels: Iterable[Any] | None = None) -> str:
-        """The matrix, if it is small, and the n strongest and weakest transitions with one of some labels."""
+        """The matrix, if it is small, and the n strongest and weakest transitions with one of some labels.
+
+        Parameters
+        ----------
+        n : int
+            Transitions at most, of the strongest and of the weakest.
+        labels : iterable of labels, optional
+            Only transitions from or to one of these.
+
+        Returns
+        -------
+        str
+            Lines, without an end behind the last.
+        """
         labels = None if labels is None else list(labels)
         strong, weak = self.strongest(n, labels), self.weakest(n, labels)
         weak = [one for one in weak if one not in strong]

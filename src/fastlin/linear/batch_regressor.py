@@ -21,7 +21,18 @@ class BatchRegressor(SparseRegressor):
 
     @reads
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The targets of each row of X, a matrix or a `Corpus`: a real number, or one for each of several targets."""
+        """The targets of each row of X, a matrix or a `Corpus`: a real number, or one for each of several targets.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples,), or (n_samples, n_targets)
+            Predicted targets; two axes if those learnt from had two.
+        """
         scores = self._scores(self._checked_rows(X))
         return scores if self._has_columns() else scores[:, 0]
 

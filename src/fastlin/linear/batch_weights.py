@@ -17,7 +17,13 @@ class BatchWeights(MultilabelClassifier):
 
     @learns
     def sparsify(self) -> Self:
-        """Turn `coef_` into a CSR: small where most of the weights are zero."""
+        """Turn `coef_` into a CSR: small where most of the weights are zero.
+
+        Returns
+        -------
+        self
+            The model, whose predictions stay what they are.
+        """
         self._check_fitted()
         model = self._working_copy()
         model.coef_ = sp.csr_array(self.coef_)
@@ -25,7 +31,13 @@ class BatchWeights(MultilabelClassifier):
 
     @learns
     def densify(self) -> Self:
-        """Turn `coef_` into an array again."""
+        """Turn `coef_` into an array again.
+
+        Returns
+        -------
+        self
+            The model, whose predictions stay what they are.
+        """
         self._check_fitted()
         model = self._working_copy()
         if sp.issparse(self.coef_):

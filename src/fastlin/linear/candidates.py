@@ -244,7 +244,20 @@ class CandidateClassifier(MaxentClassifier):
 
     @reads
     def decision_function(self, X: Any, group_sizes: Any = None) -> NDArray[np.float64]:
-        """The score of each row; `group_sizes`, if given, is checked."""
+        """The score of each row; `group_sizes`, if given, is checked.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_candidates, n_features), or Corpus
+            A row for each candidate, those of an instance behind each other.
+        group_sizes : array of int of shape (n_instances,), optional
+            How many candidates each instance has.
+
+        Returns
+        -------
+        array of shape (n_candidates,)
+            Scores w·x, which compare within an instance only.
+        """
         scores = self._scores(self._checked_rows(X))[:, 0]
         if group_sizes is not None:
             validation.as_groups(group_sizes, len(scores))
@@ -252,13 +265,39 @@ class CandidateClassifier(MaxentClassifier):
 
     @reads
     def predict(self, X: Any, group_sizes: Any = None) -> NDArray[np.int64]:
-        """The place of the best candidate within each group; the first among equals."""
+        """The place of the best candidate within each group; the first among equals.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_candidates, n_features), or Corpus
+            A row for each candidate, those of an instance behind each other.
+        group_sizes : array of int of shape (n_instances,)
+            How many candidates each instance has; None with a Corpus, which knows.
+
+        Returns
+        -------
+        array of int64 of shape (n_instances,)
+            Places within the instances, from 0 on.
+        """
         rows = self._checked_rows(X)
         return self._best(rows, rows.group_starts(group_sizes))
 
     @reads
     def rank(self, X: Any, group_sizes: Any = None) -> NDArray[np.int64]:
-        """The rank of each row within its group, 0 for the best; of equals the first is the better."""
+        """The rank of each row within its group, 0 for the best; of equals the first is the better.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_candidates, n_features), or Corpus
+            A row for each candidate, those of an instance behind each other.
+        group_sizes : array of int of shape (n_instances,)
+            How many candidates each instance has; None with a Corpus, which knows.
+
+        Returns
+        -------
+        array of int64 of shape (n_candidates,)
+            Ranks within the instances.
+        """
         scores, starts = self._scored(X, group_sizes)
         sizes = np.diff(starts)
         order = np.lexsort((-scores, np.repeat(np.arange(len(sizes)), sizes)))
@@ -285,7 +324,24 @@ class CandidateClassifier(MaxentClassifier):
     def score(  # type: ignore[override]
         self, X: Any, y: Any = None, group_sizes: Any = None, sample_weight: Any = None
     ) -> float:
-        """The share of the instances whose right candidate is predicted; a corpus says itself which that is."""
+        """The share of the instances whose right candidate is predicted; a corpus says itself which that is.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_candidates, n_features), or Corpus
+            A row for each candidate, those of an instance behind each other.
+        y : array of int of shape (n_instances,)
+            The place of the right candidate within each instance; None with a Corpus.
+        group_sizes : array of int of shape (n_instances,)
+            How many candidates each instance has; None with a Corpus.
+        sample_weight : array of shape (n_instances,), optional
+            Weights of instances; None with a Corpus.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         rows = self._checked_rows(X)
         starts, right, weights = rows.grouped(y, group_sizes, sample_weight)
         chosen = self._best(rows, starts)

@@ -114,6 +114,11 @@ class LexiconClassifier(SparseClassifier):
             Needed if the vectoriser must be fitted, or if the names of the columns come with it.
         y : array of shape (n_samples,), optional
             Labels of the lexicon.
+
+        Returns
+        -------
+        self
+            The classifier, ready to predict.
         """
         model = self._working_copy()
         check_parameters(self)
@@ -144,7 +149,18 @@ class LexiconClassifier(SparseClassifier):
 
     @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The scores [n, n_labels]; of two labels, those of the second less those of the first."""
+        """The scores [n, n_labels]; of two labels, those of the second less those of the first.
+
+        Parameters
+        ----------
+        X : list of str, or matrix of shape (n_samples, n_features)
+            Texts if there is a vectoriser, else counts whose columns the lexicon knows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels), or (n_samples,)
+            Of two labels one number a row, above 0 for `classes_[1]`.
+        """
         scores = self._scores(self._checked_rows(X))
         if n_weight_columns(len(self.classes_)) > 1:
             return scores

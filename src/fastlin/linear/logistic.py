@@ -296,7 +296,18 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
 
     @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
+        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels), or (n_samples,)
+            Log odds where there are two labels.
+        """
         scores = self._scores(self._checked_rows(X))
         if len(self.classes_) > 2 or self._container is not None:
             return scores
@@ -304,12 +315,34 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
 
     @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """p(label | row), columns as `classes_`."""
+        """p(label | row), columns as `classes_`.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Each row sums to 1, but for a model of several labels a row, whose columns stand by themselves.
+        """
         return self._probabilities(X, logarithmic=False)
 
     @reads
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(label | row), columns as `classes_`."""
+        """log p(label | row), columns as `classes_`.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Natural logarithms, finite where the probability itself is too small for a float.
+        """
         return self._probabilities(X, logarithmic=True)
 
     # Parts

@@ -258,6 +258,11 @@ class LogisticRegressionCV(LogisticRegression):
             None with a Corpus.
         **score_params
             Further arguments of the scorer; the accuracy takes none.
+
+        Returns
+        -------
+        float
+            What the scorer returns: by default the accuracy, from 0 to 1.
         """
         scoring = given(self.scoring, None)
         if scoring is None and not score_params:

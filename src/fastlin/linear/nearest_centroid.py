@@ -98,6 +98,11 @@ class NearestCentroid(SparseClassifier):
             Labels: strings or integers. None with a Corpus, which brings labels and weights.
         sample_weight : array of shape (n_samples,), optional
             How many rows each one stands for; None with a Corpus.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
         """
         model = self._working_copy()
         data = model._read(X, y, sample_weight, reset=True)

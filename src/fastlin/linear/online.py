@@ -41,7 +41,18 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
 
     @reads
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`."""
+        """Scores, shape (n_samples, n_labels); for two labels (n_samples,), positive for `classes_[1]`.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Dense or sparse.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels), or (n_samples,)
+            w·x + b of each label; of two labels one number a row.
+        """
         scores = self._scores(self._checked_rows(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 

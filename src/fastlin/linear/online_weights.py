@@ -106,7 +106,13 @@ class OnlineWeights(GrowingEstimator, ABC):
 
     @learns
     def sparsify(self) -> Self:
-        """Turn `coef_` into a CSR and give the dense weights up; `densify` before learning on."""
+        """Turn `coef_` into a CSR and give the dense weights up; `densify` before learning on.
+
+        Returns
+        -------
+        self
+            The model, whose predictions stay what they are.
+        """
         self._check_learnt()
         self._load_state()
         if self._sparse is not None:
@@ -120,7 +126,13 @@ class OnlineWeights(GrowingEstimator, ABC):
 
     @learns
     def densify(self) -> Self:
-        """Turn `coef_` back into an array. An average and Adagrad's sums start anew."""
+        """Turn `coef_` back into an array. An average and Adagrad's sums start anew.
+
+        Returns
+        -------
+        self
+            The model, which can learn again.
+        """
         self._check_learnt()
         if self._sparse is None:
             return self
@@ -144,7 +156,18 @@ class OnlineWeights(GrowingEstimator, ABC):
             self.densify()
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """The whole state as named arrays: weights, averages, debts, clock, labels if there are any, generator."""
+        """The whole state as named arrays: weights, averages, debts, clock, labels if there are any, generator.
+
+        Returns
+        -------
+        dict of str to array
+            Arrays of numbers and strings, which `numpy.savez` keeps without pickle.
+
+        Raises
+        ------
+        ValueError
+            If the weights are in sparse form.
+        """
         self._check_fitted()
         model = self._lasting()
         model._load_state()
@@ -154,7 +177,23 @@ class OnlineWeights(GrowingEstimator, ABC):
 
     @learns
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Take over a state that `get_state` returned; learning goes on with the same bits."""
+        """Take over a state that `get_state` returned; learning goes on with the same bits.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            What `get_state` of a model with the same parameters returned.
+
+        Returns
+        -------
+        self
+            The model, as the other one was.
+
+        Raises
+        ------
+        ValueError
+            If an array is missing, or does not fit the others.
+        """
         model = self._working_copy()._install(OnlineState.restore(arrays), storage.restore_generator(arrays))
         model._restore_labels(arrays)
         return self._take_fitted(model._record([], converged=True))

@@ -38,7 +38,17 @@ FAULTS = {
 
 
 class ArpaError(ValueError):
-    """A file is not one of ARPA's format: `path`, `line` and what is wrong."""
+    """A file is not one of ARPA's format: `path`, `line` and what is wrong.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    line : int
+        Its line, from 1 on.
+    what : str
+        What is wrong.
+    """
 
     def __init__(self, path: str, line: int, what: str) -> None:
         super().__init__(f"{path}:{line}: {what}")

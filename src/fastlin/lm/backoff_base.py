@@ -96,6 +96,16 @@ class BackoffLanguageModel(LanguageModel, ABC):
             The order.
         places : array of int, optional
             Which of them; all when not given.
+
+        Returns
+        -------
+        list of tuple of str
+            Each of n words, the first one first.
+
+        Raises
+        ------
+        ValueError
+            If n is above the model's order.
         """
         model, n = self._ngrams, whole_number("n", n, 1)
         if n > model.order:

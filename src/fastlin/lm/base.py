@@ -25,6 +25,11 @@ class State(tuple[int, ...]):
     """The part of the words so far that a model depends on: equal states have equal futures. Hashable, and small.
 
     Its first number says of which model it is; what the others are is the model's business.
+
+    Parameters
+    ----------
+    iterable : iterable of int
+        Numbers.
     """
 
     __slots__ = ()
@@ -108,14 +113,38 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
 
     @reads
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean ln p of a word, ends of sentences included: higher is better. `y` is ignored."""
+        """Mean ln p of a word, ends of sentences included: higher is better. `y` is ignored.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+            What `fit` takes.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Nats a word, at most 0; −∞ if one word is impossible.
+        """
         del y
         total, n = _mean(self._events(X), end=True, oov=True)
         return total / n
 
     @reads
     def tokens(self, sentence: str | Sequence[str]) -> list[str]:
-        """The words of a sentence as the model reads it, without marks that it leaves out."""
+        """The words of a sentence as the model reads it, without marks that it leaves out.
+
+        Parameters
+        ----------
+        sentence : str or sequence of str
+            A string is cut as the model's `unit` says.
+
+        Returns
+        -------
+        list of str
+            In their order, as they are written.
+        """
         reader, words = self._reader(), self._words("sentence", sentence)
         return [word for word in words if word not in MARKS_OF_SENTENCES] if reader.keep_marks else words
 
@@ -124,6 +153,16 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
         """−log₂ p of each word and of each sentence's end: `bits`, flat, and `lengths`, how many each sentence has.
 
         Words are in the order in which one reads them, of backward models, too.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+            What `fit` takes.
+
+        Returns
+        -------
+        Surprisals
+            `bits` of shape (n_words + n_sentences,) and `lengths` of shape (n_sentences,), which sum up to as many.
         """
         bits, lengths = [], []
         for events in self._events(X):
@@ -147,6 +186,11 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
             Whether the end of a sentence is a word that is predicted, as KenLM and SRILM's `ppl` have it.
         oov : bool
             Whether unknown words count. Without them they remain in the contexts of others, as in SRILM.
+
+        Returns
+        -------
+        float
+            From 1 on; infinite if a word is impossible.
         """
         total, n = _mean(self._events(X), end, oov)
         return float(np.exp(-total / n))
@@ -157,6 +201,22 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
 
         Characters of words are counted with one for what follows each word, a space or a line's end; if the model's
         unit is the character, both are the same.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+            What `fit` takes.
+        per : {"word", "character"}
+            Of what the bits are a mean.
+        end : bool
+            Whether the end of a sentence is a word that is predicted.
+        oov : bool
+            Whether unknown words count.
+
+        Returns
+        -------
+        float
+            Bits, from 0 on.
         """
         per = one_of("per", per, ["word", "character"])
         total, n = _mean(self._events(X), end, oov)
@@ -180,7 +240,18 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
 
     @reads
     def cross_entropy(self, X: Any) -> float:
-        """−Σ ln p / n over words and ends of sentences, in nats: the negative of `score`."""
+        """−Σ ln p / n over words and ends of sentences, in nats: the negative of `score`.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+            What `fit` takes.
+
+        Returns
+        -------
+        float
+            Nats a word, from 0 on.
+        """
         return -self.score(X)
 
     @reads
@@ -193,6 +264,16 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
             The model q, of the same words.
         X : list of sentences, path or open file
             Where the contexts come from; their sentences' ends are predicted, too.
+
+        Returns
+        -------
+        float
+            Nats, from 0 on.
+
+        Raises
+        ------
+        ValueError
+            If the models do not know the same words.
         """
         if not isinstance(other, LanguageModel):
             raise TypeError(f"other must be a language model, got {type(other).__name__}")
@@ -288,7 +369,20 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
 
     @reads
     def top(self, context: Any = (), n: int = 10) -> list[tuple[str, float]]:
-        """The n most probable next words, each with its p, best first."""
+        """The n most probable next words, each with its p, best first.
+
+        Parameters
+        ----------
+        context : str, sequence of str or State
+            What comes before: words of a sentence, behind "<s>" if they are its first ones.
+        n : int
+            Words at most.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and p(word | context), falling.
+        """
         n = whole_number("n", n, 1)
         p = self._next_word(self._word_model, self._inside(self._state(context)))
         n = min(n, len(p))
@@ -301,18 +395,55 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
 
     @reads
     def start(self) -> State:
-        """The state where a sentence begins."""
+        """The state where a sentence begins.
+
+        Returns
+        -------
+        State
+            A value that can be compared and hashed.
+        """
         return State((self._mark(), *self._word_model.start()))
 
     @reads
     def advance(self, state: State, word: str) -> tuple[float, State]:
-        """(ln p of a word after a state, the state after it). The end of a sentence is the word "</s>"."""
+        """(ln p of a word after a state, the state after it). The end of a sentence is the word "</s>".
+
+        Parameters
+        ----------
+        state : State
+            What `start` or `advance` of this model returned.
+        word : str
+            The next word.
+
+        Returns
+        -------
+        (float, State)
+            ln p, and the state for the word that comes next.
+        """
         log_prob, after = self._word_model.advance(self._inside(state), self._follower(word))
         return log_prob, State((state[0], *after))
 
     @reads
     def advance_many(self, states: Sequence[State], words: Sequence[str]) -> tuple[NDArray[np.float64], list[State]]:
-        """`advance` of many states, each with a word of its own."""
+        """`advance` of many states, each with a word of its own.
+
+        Parameters
+        ----------
+        states : sequence of State of length n
+            Of this model.
+        words : sequence of str of length n
+            The next word of each.
+
+        Returns
+        -------
+        (array of shape (n,), list of State)
+            ln p of each word, and the state behind it.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many words as states.
+        """
         if len(states) != len(words):
             raise ValueError(f"{len(states)} states and {len(words)} words: each state needs one")
         return self._advance_many(list(states), self._followers(list(words)))

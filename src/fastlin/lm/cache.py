@@ -43,7 +43,13 @@ class Cache(BaseEstimator):
         self.decay = decay
 
     def checked(self) -> tuple[int, int, float]:
-        """Size, order and the rate of forgetting."""
+        """Size, order and the rate of forgetting.
+
+        Returns
+        -------
+        (int, int, float)
+            `size`, `order`, and `decay` divided by `size`.
+        """
         check_parameters(self)
         return int(self.size), int(self.order), float(self.decay) / int(self.size)
 
@@ -54,7 +60,18 @@ class Cache(BaseEstimator):
         return size + order - 1
 
     def score(self, tokens: NDArray[np.int32]) -> NDArray[np.float64]:
-        """p of every token after those before it; NaN where there is none, and where a sentence begins."""
+        """p of every token after those before it; NaN where there is none, and where a sentence begins.
+
+        Parameters
+        ----------
+        tokens : array of int32 of shape (n,)
+            Numbers of words, sentences behind each other, each with the number of its beginning.
+
+        Returns
+        -------
+        array of shape (n,)
+            Probabilities, or NaN.
+        """
         size, order, rate = self.checked()
         inside = np.flatnonzero(tokens != BEGIN)
         p, words = np.full(len(tokens), np.nan), tokens[inside].astype(np.int64)
@@ -74,7 +91,20 @@ class Cache(BaseEstimator):
         return p
 
     def word_probabilities(self, past: Sequence[int], n_words: int) -> NDArray[np.float64] | None:
-        """p of every word but begin after the words so far; None where their last ones were not seen."""
+        """p of every word but begin after the words so far; None where their last ones were not seen.
+
+        Parameters
+        ----------
+        past : sequence of int
+            Numbers of the words so far.
+        n_words : int
+            Numbers that there are, with that of the beginning.
+
+        Returns
+        -------
+        array of shape (n_words - 1,), or None
+            Probabilities that sum to 1.
+        """
         p = np.zeros(n_words)
         for word, weight in self._followers(past):
             p[word] += weight
@@ -82,7 +112,20 @@ class Cache(BaseEstimator):
         return p[BEGIN + 1 :] / total if total else None
 
     def advance(self, past: tuple[int, ...], word: int) -> tuple[float | None, tuple[int, ...]]:
-        """(p of a word after the words so far, these and the word); no p where their last ones were not seen."""
+        """(p of a word after the words so far, these and the word); no p where their last ones were not seen.
+
+        Parameters
+        ----------
+        past : tuple of int
+            Numbers of the words so far.
+        word : int
+            The number of the next one.
+
+        Returns
+        -------
+        (float or None, tuple of int)
+            p(word | past), and the past of the word that comes next, no longer than it is needed.
+        """
         own = total = 0.0
         for other, weight in self._followers(past):
             total += weight

@@ -71,6 +71,11 @@ class LanguageModelClassifier(ReadsSentences, ClassifierMixin, StatefulEstimator
         X : list of str, or of lists of words
         y : array of shape (n_samples,)
             Labels.
+
+        Returns
+        -------
+        self
+            The fitted classifier, with a model for each label.
         """
         texts = _listed(X)
         classes, codes = as_labels(y, len(texts), estimator=type(self).__name__)
@@ -116,14 +121,36 @@ class LanguageModelClassifier(ReadsSentences, ClassifierMixin, StatefulEstimator
 
     @reads
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """ln p(text, label), columns as `classes_`."""
+        """ln p(text, label), columns as `classes_`.
+
+        Parameters
+        ----------
+        X : list of str, or of lists of words
+            Texts, each a sentence.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Natural logarithms; −∞ where a label cannot have the text.
+        """
         texts, learnt = _listed(X), self._learnt
         columns = [model.score_samples(texts) for model in learnt.models]
         return np.column_stack(columns) + learnt.log_prior if texts else np.empty((0, len(learnt.classes)))
 
     @reads
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """ln p(label | text), columns as `classes_`; the prior, where no label can have the text."""
+        """ln p(label | text), columns as `classes_`; the prior, where no label can have the text.
+
+        Parameters
+        ----------
+        X : list of str, or of lists of words
+            Texts, each a sentence.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Natural logarithms.
+        """
         scores = np.ascontiguousarray(self.predict_joint_log_proba(X))
         scores[np.isneginf(scores).all(axis=1)] = self._learnt.log_prior
         row_kernels.softmax(scores, True)
@@ -131,19 +158,56 @@ class LanguageModelClassifier(ReadsSentences, ClassifierMixin, StatefulEstimator
 
     @reads
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """p(label | text), columns as `classes_`."""
+        """p(label | text), columns as `classes_`.
+
+        Parameters
+        ----------
+        X : list of str, or of lists of words
+            Texts, each a sentence.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels)
+            Each row sums to 1.
+        """
         return np.exp(self.predict_log_proba(X))
 
     @reads
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable label of each text; the first of `classes_` among equals."""
+        """The most probable label of each text; the first of `classes_` among equals.
+
+        Parameters
+        ----------
+        X : list of str, or of lists of words
+            Texts, each a sentence.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Labels as they were learnt.
+        """
         scores = self.predict_joint_log_proba(X)
         scores[np.isneginf(scores).all(axis=1)] = self._learnt.log_prior
         return self._learnt.classes[np.argmax(scores, axis=1)]
 
     @reads
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy."""
+        """The accuracy.
+
+        Parameters
+        ----------
+        X : list of str, or of lists of words
+            Texts, each a sentence.
+        y : array of shape (n_samples,)
+            Their labels.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the texts.
+
+        Returns
+        -------
+        float
+            The share of the texts, by their weights, whose label is predicted.
+        """
         return float(super().score(X, y, sample_weight))
 
 

@@ -254,6 +254,11 @@ class Interpolation(LanguageModel):
         X : list of sentences, path or open file
             It is read once for each model.
         y : ignored
+
+        Returns
+        -------
+        self
+            The fitted mixture, with its models in `models_`.
         """
         del y
         _prove_finite(self)
@@ -273,6 +278,11 @@ class Interpolation(LanguageModel):
             Ends when an iteration raises the mean ln p of a word by no more.
         max_iter : int
             Iterations at most. EM is slow where a model deserves next to no weight; a warning says if they end it.
+
+        Returns
+        -------
+        self
+            The mixture, with its new `weights_`.
         """
         tol, max_iter = real_number("tol", tol, at_least=0), whole_number("max_iter", max_iter, 1)
         model, view = self._working_copy(), self._snapshot()

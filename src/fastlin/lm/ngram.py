@@ -212,6 +212,11 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
             Bytes for counting, such as "1G": blocks of the corpus are counted within it, and their counts wait on disk,
             in the folder for temporary files, to be merged. The model has the same bits, and must fit besides. None:
             counts of blocks of 16 million tokens are merged in memory.
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         del y
         model = self._working_copy()
@@ -224,6 +229,25 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         """Add the counts of more sentences; probabilities are made anew when they are next asked for.
 
         `fit(a + b)` is `fit(a).partial_fit(b)`, in every bit.
+
+        Parameters
+        ----------
+        X : list of sentences, path, open file, or what `fastlin.data.read` returns
+            What `fit` takes.
+        y : None
+            Ignored.
+        memory : int, str or None
+            Bytes for counting, as for `fit`.
+
+        Returns
+        -------
+        self
+            The model, which has counted these, too.
+
+        Raises
+        ------
+        ValueError
+            If the model has no counts: it was pruned, or read from a file of ARPA.
         """
         del y
         model = self._working_copy()
@@ -325,6 +349,11 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         min_count : int, list of int or None
             Leave out n-grams seen less often; of each order as `cutoff`.
 
+        Returns
+        -------
+        self
+            The model, with fewer n-grams.
+
         Notes
         -----
         A pruned model has no counts, so `partial_fit` refuses it. Kneser-Ney's shorter n-grams do not have the
@@ -378,6 +407,16 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
             unknown words p = 10⁻¹⁰⁰, as KenLM does.
         unit, direction, markup : str
             As NgramModel has them.
+
+        Returns
+        -------
+        NgramModel
+            A model with the probabilities of the file, and without counts.
+
+        Raises
+        ------
+        ArpaError
+            Where the file is malformed, with the number of the line.
         """
         _, _, reader = cls(unk=unk, unit=unit, direction=direction, markup=markup)._checked()
         model, name = arpa.read(path, unk=unk, characters=unit == "character")

@@ -241,7 +241,18 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
 
     @reads
     def class_of(self, word: str) -> int:
-        """The class of a word; that of the unknown word, if it is not known."""
+        """The class of a word; that of the unknown word, if it is not known.
+
+        Parameters
+        ----------
+        word : str
+            Any word.
+
+        Returns
+        -------
+        int
+            From 0 on.
+        """
         if not isinstance(word, str):
             raise TypeError(f"a word is a string, got {word!r:.60}")
         learnt = self._learnt
@@ -249,7 +260,25 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
 
     @reads
     def members(self, number: int, n: int = 10) -> list[str]:
-        """The most frequent words of a class."""
+        """The most frequent words of a class.
+
+        Parameters
+        ----------
+        number : int
+            A class.
+        n : int
+            Words at most.
+
+        Returns
+        -------
+        list of str
+            By falling frequency.
+
+        Raises
+        ------
+        ValueError
+            If no word is in such a class.
+        """
         learnt, number = self._learnt, whole_number("number", number, 0)
         inside = np.flatnonzero(learnt.classes == number)
         if not len(inside):
@@ -259,7 +288,20 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
 
     @learns
     def fit_transform(self, X: Any, y: Any = None) -> list[list[str]]:
-        """`fit`, and the class of each word of the same sentences; of an open file there is but one reading."""
+        """`fit`, and the class of each word of the same sentences; of an open file there is but one reading.
+
+        Parameters
+        ----------
+        X : list of sentences, path or open file
+            What `fit` takes.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        list of lists of str
+            For each sentence the names of its words' classes.
+        """
         X = list(X) if isinstance(X, Iterator) else X
         return self.fit(X, y).transform(X)
 

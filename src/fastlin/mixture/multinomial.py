@@ -205,6 +205,11 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
             Ignored.
         sample_weight : array of shape (n_samples,), optional
             None with a Corpus.
+
+        Returns
+        -------
+        self
+            The model, with the counts of these rows added.
         """
         model, first = self._working_copy(), not self.__sklearn_is_fitted__()
         check_parameters(model)
@@ -232,7 +237,22 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
 
     @learns
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
-        """`fit`, and the component of each row."""
+        """`fit`, and the component of each row.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        array of int64 of shape (n_samples,)
+            Numbers of components, from 0 on.
+        """
         return self.fit(X, y, sample_weight).predict(X)
 
     # Parts

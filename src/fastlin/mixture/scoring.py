@@ -35,23 +35,78 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
 
     @reads
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The most likely component of each row of X, a matrix or a `Corpus`; the first among equals."""
+        """The most likely component of each row of X, a matrix or a `Corpus`; the first among equals.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+
+        Returns
+        -------
+        array of int64 of shape (n_samples,)
+            Numbers of components, from 0 on.
+        """
         return self._most_likely(self._checked_rows(X))
 
     @reads
     def score_samples(self, X: Any) -> Floats:
-        """log p(x) of each row, without the multinomial coefficient; −inf where no component can produce it."""
+        """log p(x) of each row, without the multinomial coefficient; −inf where no component can produce it.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Nats.
+        """
         return self._log_likelihoods(self._checked_rows(X))
 
     @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """The mean of log p(x) over the rows of X, a matrix or a `Corpus`, which has weights itself."""
+        """The mean of log p(x) over the rows of X, a matrix or a `Corpus`, which has weights itself.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        float
+            Nats a row; the higher, the better.
+        """
         likelihood, mass = self._likelihood(self._checked_rows(X), sample_weight)
         return likelihood / mass
 
     @reads
     def perplexity(self, X: Any, sample_weight: Any = None) -> float:
-        """exp(−Σ w log p(x) / Σ w Σ_j x_j): out of how many equally likely words the model had to guess each."""
+        """exp(−Σ w log p(x) / Σ w Σ_j x_j): out of how many equally likely words the model had to guess each.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        float
+            From 1 on; infinite if no component can produce a row.
+
+        Raises
+        ------
+        ValueError
+            If there are no words.
+        """
         rows = self._checked_rows(X)
         likelihood, _ = self._likelihood(rows, sample_weight)
         words = self._words(rows, sample_weight)
@@ -62,13 +117,39 @@ class MixtureDensity(DensityMixin, MultinomialModel, ABC):
 
     @reads
     def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """−2 Σ w log p(x) + m log Σ w with the m = K − 1 + K(V − 1) free parameters; the lower, the better."""
+        """−2 Σ w log p(x) + m log Σ w with the m = K − 1 + K(V − 1) free parameters; the lower, the better.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        float
+            The criterion, which compares models of the same rows.
+        """
         likelihood, mass = self._likelihood(self._checked_rows(X), sample_weight)
         return -2 * likelihood + self._n_parameters() * float(np.log(mass))
 
     @reads
     def aic(self, X: Any, sample_weight: Any = None) -> float:
-        """−2 Σ w log p(x) + 2m with the m = K − 1 + K(V − 1) free parameters; the lower, the better."""
+        """−2 Σ w log p(x) + 2m with the m = K − 1 + K(V − 1) free parameters; the lower, the better.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        float
+            The criterion, which compares models of the same rows.
+        """
         likelihood, _ = self._likelihood(self._checked_rows(X), sample_weight)
         return -2 * likelihood + 2 * self._n_parameters()
 

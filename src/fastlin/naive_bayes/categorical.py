@@ -134,6 +134,11 @@ class CategoricalNB(GenerativeClassifier):
         y : array of shape (n_samples,)
             Labels: strings or integers.
         sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            The fitted classifier.
         """
         weights = None if sample_weight is None else np.asarray(sample_weight)
         if weights is not None and weights.dtype.kind in "biuf" and not weights.any():
@@ -146,6 +151,22 @@ class CategoricalNB(GenerativeClassifier):
         """Add tuples to the counts, all or, if Ctrl-C comes before they are counted, none.
 
         Categories and labels may appear in any call; `classes` may announce labels, but need not.
+
+        Parameters
+        ----------
+        X : list of tuples, array or data frame of shape (n_samples, n_features)
+            As for `fit`.
+        y : array of shape (n_samples,)
+            Labels: strings or integers.
+        classes : array, optional
+            Labels that later calls will bring, or all.
+        sample_weight : array of shape (n_samples,), optional
+            How many tuples each stands for.
+
+        Returns
+        -------
+        self
+            The classifier, with these tuples counted, too.
         """
         thread_calls.run_uninterrupted(
             self._prepared(X, y, classes, sample_weight, first=not hasattr(self, "classes_"))

@@ -59,7 +59,18 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
 
     @reads
     def predict_component_proba(self, X: Any) -> Floats:
-        """p(c | x), columns as `component_classes_`."""
+        """p(c | x), columns as `component_classes_`.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+            Each row sums to 1; the components of a label sum to the label's probability.
+        """
         rows, scorer = self._checked_rows(X), self._components()
         scores = np.empty((len(rows), scorer.width))
         self._forward(rows, scorer, lambda some, start, stop: np.copyto(scores[start:stop], some))
@@ -68,7 +79,27 @@ class ComponentClassifier(MultinomialModel, GenerativeClassifier, ABC):
 
     @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`; all of them have one."""
+        """The accuracy on the rows of X, a matrix with labels `y` or a `Corpus`; all of them have one.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            Counts, dense or sparse: not negative.
+        y : array of shape (n_samples,)
+            Labels, none of them missing; None with a Corpus.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows; None with a Corpus.
+
+        Returns
+        -------
+        float
+            The share of the rows, by their weights, whose label is predicted.
+
+        Raises
+        ------
+        ValueError
+            If a row has no label.
+        """
         validation.refuse_missing(true_labels(X, y), "X")
         return super().score(X, y, sample_weight)
 

@@ -60,6 +60,11 @@ class DiscreteNB(MultinomialModel, MultilabelClassifier, GenerativeClassifier, G
             brings labels and weights.
         sample_weight : array of shape (n_samples,), optional
             None with a Corpus.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
         """
         model = self._working_copy()
         data = model._read(X, y, sample_weight, reset=True)
@@ -73,7 +78,24 @@ class DiscreteNB(MultinomialModel, MultilabelClassifier, GenerativeClassifier, G
 
     @learns
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add the rows to the counts. `classes` may announce labels, but need not: they may appear in any call."""
+        """Add the rows to the counts. `classes` may announce labels, but need not: they may appear in any call.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features), or Corpus
+            As for `fit`, with the columns of the first call.
+        y : array of shape (n_samples,), or indicator of shape (n_samples, n_labels)
+            Labels; None with a Corpus.
+        classes : array, optional
+            Labels that later calls will bring, or all.
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for; None with a Corpus.
+
+        Returns
+        -------
+        self
+            The classifier, with these rows counted, too.
+        """
         model, first = self._working_copy(), not hasattr(self, "classes_")
         data = model._read(X, y, sample_weight, reset=first)
         known = data.classes if first else union_of_labels(self.classes_, data.classes)
@@ -134,7 +156,13 @@ class DiscreteNB(MultinomialModel, MultilabelClassifier, GenerativeClassifier, G
 
     @reads
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """The whole state as named arrays: counts and labels."""
+        """The whole state as named arrays: counts and labels.
+
+        Returns
+        -------
+        dict of str to array
+            Arrays of numbers and strings, which `numpy.savez` keeps without pickle.
+        """
         self._check_fitted()
         counts = self._counts.snapshot()
         arrays: dict[str, NDArray[Any]] = {
@@ -144,7 +172,23 @@ class DiscreteNB(MultinomialModel, MultilabelClassifier, GenerativeClassifier, G
 
     @learns
     def set_state(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Take over a state that `get_state` returned; the prior is this estimator's."""
+        """Take over a state that `get_state` returned; the prior is this estimator's.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            What `get_state` of a model of this class returned.
+
+        Returns
+        -------
+        self
+            The classifier, with these counts.
+
+        Raises
+        ------
+        ValueError
+            If an array is missing, or does not fit the others.
+        """
         missing = {"feature_count", "class_count"} - set(arrays)
         if missing:
             raise ValueError(f"the state lacks {', '.join(sorted(missing))}")

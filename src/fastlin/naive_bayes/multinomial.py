@@ -112,6 +112,11 @@ class MultinomialNB(DiscreteNB):
             The values to try; without any, 1.0.
         sample_weight : array of shape (n_samples,), optional
             Weighs a row in the counts and in the accuracy. None with a Corpus.
+
+        Returns
+        -------
+        array of shape (n_alphas,)
+            Accuracies, in the order of `alphas`.
         """
         if self.concentration is not None:
             raise ValueError("loo_score tries values of alpha, and concentration takes alpha's place; leave it None")

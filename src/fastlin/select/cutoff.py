@@ -58,6 +58,11 @@ class CountCutoff(Selector):
         X : matrix of shape (n_samples, n_features), or Corpus
             Counts, dense or sparse: not negative.
         y : ignored
+
+        Returns
+        -------
+        self
+            The selector, with its counts in `counts_`.
         """
         model = self._working_copy()
         check_parameters(model)

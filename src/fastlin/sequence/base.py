@@ -161,6 +161,11 @@ class SequenceModel(Estimator, ABC):
         Parameters
         ----------
         xseq : list of tokens
+
+        Returns
+        -------
+        list of labels
+            One for each token.
         """
         return self.predict_one(xseq)
 
@@ -170,6 +175,11 @@ class SequenceModel(Estimator, ABC):
         Parameters
         ----------
         xseq : list of tokens
+
+        Returns
+        -------
+        list of dict
+            For each token p of every label; they sum to 1.
         """
         p, labels = self.predict_marginals([xseq])[0], self.classes_.tolist()
         return [dict(zip(labels, row, strict=True)) for row in p.tolist()]
@@ -184,6 +194,20 @@ class SequenceModel(Estimator, ABC):
         """p(y_t = k | x) for each sequence, [T, K], columns as `classes_`.
 
         The parameters are those of `predict`.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            What `predict` takes.
+        lengths : array of shape (n_sequences,), optional
+            With a CSR: tokens a sequence.
+        allowed : list, optional
+            Which labels tokens may have, as for `predict`.
+
+        Returns
+        -------
+        list of arrays of shape (n_tokens, n_labels)
+            One for each sequence; each row sums to 1.
         """
         tokens = self._tokens(X, lengths)
         p = np.empty((tokens.n_tokens, len(self.classes_)))
@@ -201,6 +225,22 @@ class SequenceModel(Estimator, ABC):
         """The n best paths of each sequence, or as many as there are: (labels, log p(labels | x)), best first.
 
         The other parameters are those of `predict`.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            What `predict` takes.
+        n : int
+            Paths a sequence, at most.
+        lengths : array of shape (n_sequences,), optional
+            With a CSR: tokens a sequence.
+        allowed : list, optional
+            Which labels tokens may have, as for `predict`.
+
+        Returns
+        -------
+        list of lists of (list of labels, float)
+            For each sequence its paths and their ln p, falling.
         """
         n = validation.whole_number("n", n, 1)
         tokens = self._tokens(X, lengths)
@@ -225,6 +265,11 @@ class SequenceModel(Estimator, ABC):
         X, lengths, allowed
             As for `predict`.
         y : list of lists of labels, or with a CSR one array
+
+        Returns
+        -------
+        array of shape (n_sequences,)
+            Natural logarithms, at most 0.
         """
         tokens = self._tokens(X, lengths)
         codes = self._codes(y, tokens)
@@ -244,6 +289,27 @@ class SequenceModel(Estimator, ABC):
         """The share of the tokens that get their label; one that is unknown is never got right.
 
         The parameters are those of `log_proba`.
+
+        Parameters
+        ----------
+        X : list of sequences, or CSR of shape (n_tokens, n_features)
+            What `predict` takes.
+        y : list of lists of labels, or with a CSR one array
+            The right label of each token.
+        lengths : array of shape (n_sequences,), optional
+            With a CSR: tokens a sequence.
+        allowed : list, optional
+            Which labels tokens may have, as for `predict`.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            If there are no tokens.
         """
         tokens, best = self._best(X, lengths, allowed)
         if not tokens.n_tokens:

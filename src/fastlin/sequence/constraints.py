@@ -78,6 +78,16 @@ class Constraints:
         scheme : {"bio", "iob2", "iob1", "iobes", "bilou"}
         labels : sequence of str
             The tags: O, or a prefix and a type, as in B-NP; B and I alone are of one type without a name.
+
+        Returns
+        -------
+        Constraints
+            Transitions, and labels that may be first or last.
+
+        Raises
+        ------
+        ValueError
+            If a label is no tag of the scheme.
         """
         prefixes = PREFIXES[one_of("constraints", scheme, PREFIXES)]
         labels = tuple(labels)
@@ -103,12 +113,40 @@ class Constraints:
             (None, label) says that the label may be the first, (label, None) that it may be the last; without such
             pairs, all may.
         labels : sequence of labels
+
+        Returns
+        -------
+        Constraints
+            These transitions.
+
+        Raises
+        ------
+        ValueError
+            If a label of a pair is none of the labels.
         """
         return cls._of_pairs(pairs, tuple(labels), True)
 
     @classmethod
     def forbidding(cls, pairs: Iterable[Any], labels: Iterable[Any]) -> "Constraints":
-        """All transitions but these, with None for the start and the end as in `allowing`."""
+        """All transitions but these, with None for the start and the end as in `allowing`.
+
+        Parameters
+        ----------
+        pairs : iterable of (label, label)
+            Transitions that cannot be.
+        labels : sequence of labels
+            All labels of the model.
+
+        Returns
+        -------
+        Constraints
+            All other transitions.
+
+        Raises
+        ------
+        ValueError
+            If a label of a pair is none of the labels.
+        """
         return cls._of_pairs(pairs, tuple(labels), False)
 
     @classmethod
@@ -170,7 +208,18 @@ class Constraints:
         )
 
     def restrict(self, chain: Chain) -> Chain:
-        """The same chain, where what is not allowed has −∞. In order 2, the last of a history counts."""
+        """The same chain, where what is not allowed has −∞. In order 2, the last of a history counts.
+
+        Parameters
+        ----------
+        chain : Chain
+            Scores of starts, transitions and ends.
+
+        Returns
+        -------
+        Chain
+            A copy; the one that was given stays as it is.
+        """
         return dataclasses.replace(
             chain,
             start=np.where(self.start, chain.start, -np.inf),
@@ -181,6 +230,11 @@ class Constraints:
 
 class AllBut:
     """Any label but these, as an entry of `allowed`.
+
+    Parameters
+    ----------
+    *labels : labels
+        Those that a token cannot have.
 
     Examples
     --------

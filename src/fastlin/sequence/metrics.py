@@ -23,7 +23,17 @@ WIDTH = 100  # characters of a line in a listing
 
 
 class Span(NamedTuple):
-    """The tokens start … stop − 1 are one span."""
+    """The tokens start … stop − 1 are one span.
+
+    Attributes
+    ----------
+    type : str
+        What it is of, such as "NP"; empty where tags have no types.
+    start : int
+        Its first token.
+    stop : int
+        The one behind its last.
+    """
 
     type: str
     start: int
@@ -82,7 +92,19 @@ def spans(tags: Iterable[Any]) -> list[Span]:
 
 @dataclass(frozen=True)
 class SpanFigures:
-    """Of the spans found, the share that is right; of those there are, the share found; 0/0 counts as 0."""
+    """Of the spans found, the share that is right; of those there are, the share found; 0/0 counts as 0.
+
+    Attributes
+    ----------
+    type : str
+        What the spans are of, such as "NP"; empty for all together.
+    spans : int
+        Spans that there are.
+    found : int
+        Spans that were predicted.
+    right : int
+        Spans that are among both.
+    """
 
     type: str
     spans: int
@@ -102,7 +124,13 @@ class SpanFigures:
         return 2 * self.right / (self.spans + self.found) if self.right else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
+        """All of it in plain types.
+
+        Returns
+        -------
+        dict
+            The fields, `precision`, `recall` and `f1`.
+        """
         return {**asdict(self), "precision": self.precision, "recall": self.recall, "f1": self.f1}
 
     def __str__(self) -> str:
@@ -111,12 +139,24 @@ class SpanFigures:
 
 @dataclass(frozen=True)
 class SpanReport:
-    """conlleval's figures; printed, they have its form."""
+    """conlleval's figures; printed, they have its form.
+
+    Attributes
+    ----------
+    tokens : int
+        Tokens looked at.
+    right_tokens : int
+        Those with the right tag.
+    overall : SpanFigures
+        Of the spans of all types.
+    types : tuple of SpanFigures
+        Of each type, by name.
+    """
 
     tokens: int
     right_tokens: int
     overall: SpanFigures
-    types: tuple[SpanFigures, ...]  # by name
+    types: tuple[SpanFigures, ...]
 
     @property
     def accuracy(self) -> float:
@@ -136,7 +176,13 @@ class SpanReport:
         return self.overall.f1
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
+        """All of it in plain types.
+
+        Returns
+        -------
+        dict
+            `tokens`, `accuracy`, the figures of all spans, and `types`, a dict of figures for each.
+        """
         whole = self.overall.as_dict()
         del whole["type"]
         types = {one.type: one.as_dict() for one in self.types}
@@ -175,7 +221,20 @@ class SpanTally:
         self._right: Counter[str] = Counter()
 
     def add(self, y_true: Any, y_pred: Any) -> None:
-        """Count some sentences: their right tags, and those predicted."""
+        """Count some sentences: their right tags, and those predicted.
+
+        Parameters
+        ----------
+        y_true : list of sequences of labels
+            The right tags of each sentence.
+        y_pred : list of sequences of labels
+            What `predict` returns.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many sentences, or not as many tags in one of them.
+        """
         for own, other in _sentences(y_true, y_pred, self._sentences):
             self._sentences += 1
             self._tokens += len(own)
@@ -186,7 +245,18 @@ class SpanTally:
             self._right.update(one.type for one in {*true} & {*found})
 
     def report(self) -> SpanReport:
-        """The figures of all that was added."""
+        """The figures of all that was added.
+
+        Returns
+        -------
+        SpanReport
+            Figures of all sentences since the tally was made.
+
+        Raises
+        ------
+        ValueError
+            If no sentence was added.
+        """
         if not self._sentences:
             raise ValueError("there is nothing to report on: no sentence was given")
         counts = self._spans, self._found, self._right
@@ -282,16 +352,43 @@ class TagTally(ReportAccumulator):
         super().__init__(unit="tokens")
 
     def add(self, y: Any, predicted: Any, probabilities: None = None) -> None:  # noqa: ARG002 - a tally of documents has them
-        """Count some sentences: their right tags, and those predicted."""
+        """Count some sentences: their right tags, and those predicted.
+
+        Parameters
+        ----------
+        y : list of sequences of labels
+            The right tags of each sentence.
+        predicted : list of sequences of labels
+            What `predict` returns.
+        probabilities : None
+            Not looked at.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many sentences, or not as many tags in one of them.
+        """
         for own, other in _sentences(y, predicted):
             super().add(own, other)
 
 
 @dataclass(frozen=True)
 class WrongSentence:
-    """A sentence with its right tags and those predicted."""
+    """A sentence with its right tags and those predicted.
 
-    place: int  # among the sentences given, from 0 on
+    Attributes
+    ----------
+    place : int
+        Its number among the sentences given, from 0 on.
+    words : tuple of str
+        Its words.
+    true : tuple of labels
+        The right ones.
+    predicted : tuple of labels
+        Those predicted.
+    """
+
+    place: int
     words: tuple[str, ...]
     true: tuple[Any, ...]
     predicted: tuple[Any, ...]
@@ -319,11 +416,23 @@ class WrongSentence:
 
 @dataclass(frozen=True)
 class Confusion:
-    """A tag that was taken for another, and sentences where this is the most frequent of the mistakes they have."""
+    """A tag that was taken for another, and sentences where this is the most frequent of the mistakes they have.
+
+    Attributes
+    ----------
+    true : label
+        The right tag.
+    predicted : label
+        What it was taken for.
+    tokens : int
+        How often, in all sentences.
+    examples : tuple of WrongSentence
+        Sentences that have it.
+    """
 
     true: Any
     predicted: Any
-    tokens: int  # in all sentences
+    tokens: int
     examples: tuple[WrongSentence, ...]
 
     def __str__(self) -> str:
@@ -333,11 +442,21 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Errors:
-    """The sentences that went wrong, by their mistakes, the most frequent mistake first."""
+    """The sentences that went wrong, by their mistakes, the most frequent mistake first.
+
+    Attributes
+    ----------
+    sentences : int
+        How many there are.
+    wrong : int
+        How many have mistakes.
+    confusions : tuple of Confusion
+        Those with examples.
+    """
 
     sentences: int
     wrong: int
-    confusions: tuple[Confusion, ...]  # those with examples
+    confusions: tuple[Confusion, ...]
 
     def __str__(self) -> str:
         shown = sum(len(one.examples) for one in self.confusions)

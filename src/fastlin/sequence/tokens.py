@@ -113,11 +113,33 @@ class Attributes:
         return self._table.names(self._n)
 
     def column(self, name: str) -> int:
-        """The column of a name; −1 if it is unknown."""
+        """The column of a name; −1 if it is unknown.
+
+        Parameters
+        ----------
+        name : str
+            The name of a feature.
+
+        Returns
+        -------
+        int
+            Its number, from 0 on.
+        """
         return self._table.column(name, self._n)
 
     def learn(self, X: Any) -> Tokens:
-        """The tokens of sequences; names that are new get new columns. After an error, none has."""
+        """The tokens of sequences; names that are new get new columns. After an error, none has.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Of tokens as the models take them: dicts, lists of strings, or strings.
+
+        Returns
+        -------
+        Tokens
+            The tokens as rows of a CSR, and where each sequence starts.
+        """
         arrays, table = self._table.learn(X, self._n)
         n_columns = len(table)
         tokens = _tokens(*arrays, n_columns)
@@ -126,7 +148,18 @@ class Attributes:
         return tokens
 
     def read(self, X: Any) -> Tokens:
-        """The tokens of sequences, without the features whose names are unknown."""
+        """The tokens of sequences, without the features whose names are unknown.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Of tokens as the models take them: dicts, lists of strings, or strings.
+
+        Returns
+        -------
+        Tokens
+            The tokens as rows of a CSR, and where each sequence starts.
+        """
         known = self._n
         return _tokens(*self._table.read(X, known), known)
 

@@ -28,6 +28,16 @@ def tokenize(text: str) -> list[Word]:
 
     Every character that is no blank is in one of the words, in order.
 
+    Parameters
+    ----------
+    text : str
+        Text of one sentence or of many.
+
+    Returns
+    -------
+    list of Word
+        `text`, and `start` and `stop`, its place among the characters.
+
     Examples
     --------
     >>> from fastlin.sequence import tokenize

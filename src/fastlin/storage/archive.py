@@ -42,6 +42,22 @@ def write_archive(path: Any, kind: str, header: dict[str, Any], arrays: Arrays) 
     """Write a header of JSON's types and arrays of numbers or strings; returns the bytes of the file.
 
     The file appears whole, in the place of an old one, or not at all: an OSError leaves the old one as it was.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    kind : str
+        What is written: "model", "checkpoint", …
+    header : dict
+        Of JSON's types.
+    arrays : dict of str to array
+        Numbers or strings, of any shape.
+
+    Returns
+    -------
+    int
+        Bytes.
     """
     arrays = {name: _writable(name, array) for name, array in arrays.items()}
     with atomic_write(path) as file:
@@ -60,9 +76,14 @@ def read_archive(
         What was written: "model", "checkpoint", …
     mmap : bool
         Views of the mapped file, read-only; False copies it into memory.
-    reading : Reading, optional
+    context : LoadContext, optional
         How it is read. One that does not verify leaves out the digests of the arrays, for a file already verified;
         never the shapes.
+
+    Returns
+    -------
+    (dict, dict of str to array)
+        The header and the arrays.
 
     Raises
     ------

@@ -53,6 +53,18 @@ class Checkpoint:
         """Load what `save` was last given; None to begin from the beginning.
 
         A damaged file is a ModelFileError, one of another fit a ValueError that says what differs.
+
+        Returns
+        -------
+        (dict, dict of str to array), or None
+            Header and arrays.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is damaged.
+        ValueError
+            If another fit has written it.
         """
         if not self.resume or self.path is None or not os.path.exists(self.path):
             return None
@@ -69,11 +81,25 @@ class Checkpoint:
         return state, arrays
 
     def due(self) -> bool:
-        """Whether so many seconds have passed since the last."""
+        """Whether so many seconds have passed since the last.
+
+        Returns
+        -------
+        bool
+            False without a file.
+        """
         return self.path is not None and time.monotonic() - self._last >= self.interval
 
     def save(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Write one now: numbers, strings, lists, tuples and dicts in the header, all else as arrays."""
+        """Write one now: numbers, strings, lists, tuples and dicts in the header, all else as arrays.
+
+        Parameters
+        ----------
+        header : dict
+            What the fit has besides arrays.
+        arrays : dict of str to array
+            Of numbers or strings.
+        """
         if self.path is not None:
             whole = {"identity": encode(self.identity, "identity"), "state": encode(header, "header")}
             write_archive(self.path, "checkpoint", whole, arrays)
@@ -97,6 +123,20 @@ def identity(estimator: Any, corpus: Any, **more: Any) -> dict[str, Any]:
 
     `corpus` may be a dictionary that describes the data. Arrays count by their digest. `max_iter`, `tol`, `verbose`,
     `callback` and `n_jobs` may differ.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is fitted.
+    corpus : Corpus, dataset or dict
+        The data, or what describes them.
+    **more
+        Arguments of `fit` that the result depends on.
+
+    Returns
+    -------
+    dict
+        Numbers and strings, equal for equal fits.
     """
     parameters = {name: value for name, value in estimator.get_params(deep=False).items() if name not in MAY_DIFFER}
     return {

@@ -32,19 +32,49 @@ class LoadContext:
         self._size, self._taken = 0, 0
 
     def begin(self, size: int) -> None:
-        """Take note of the bytes of the file, on which the limit depends."""
+        """Take note of the bytes of the file, on which the limit depends.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of the file.
+        """
         self._size = size
         if self._given is None:
             self._limit = FREE_BYTES + BYTES_PER_FILE_BYTE * size
 
     def take(self, n_bytes: int, what: str) -> None:
-        """Count memory that is about to be taken; too much of it is a ModelFileError."""
+        """Count memory that is about to be taken; too much of it is a ModelFileError.
+
+        Parameters
+        ----------
+        n_bytes : int
+            Bytes that are about to be allocated.
+        what : str
+            What for, for the message.
+
+        Raises
+        ------
+        ModelFileError
+            If the file asks for more than it may.
+        """
         self._taken += int(n_bytes)
         if self._taken > self._limit:
             self._refuse(what, self._taken, self._limit)
 
     def take_json(self, text: bytes) -> None:
-        """Count what JSON of these characters may become: its values, and what is made of them."""
+        """Count what JSON of these characters may become: its values, and what is made of them.
+
+        Parameters
+        ----------
+        text : bytes
+            JSON that is about to be parsed.
+
+        Raises
+        ------
+        ModelFileError
+            If the file asks for more than it may.
+        """
         opened, objects, values = text.count(b"["), text.count(b"{"), text.count(b",")
         need = 4 * len(text) + 144 * opened + 480 * objects + 80 * values + 25 * text.count(b'"')
         if self._given is None and need > FREE_BYTES + MAX_JSON_BYTES:

@@ -9,7 +9,18 @@ _HALF = 2**64 - 1
 
 
 def export_generator(generator: np.random.Generator) -> dict[str, NDArray[np.uint64]]:
-    """The state of a PCG64 as one array."""
+    """The state of a PCG64 as one array.
+
+    Parameters
+    ----------
+    generator : Generator
+        numpy's, with a PCG64.
+
+    Returns
+    -------
+    dict of str to array
+        `random`, six numbers.
+    """
     held = generator.bit_generator.state
     state, increment = held["state"]["state"], held["state"]["inc"]
     words = [state >> 64, state & _HALF, increment >> 64, increment & _HALF]
@@ -17,7 +28,23 @@ def export_generator(generator: np.random.Generator) -> dict[str, NDArray[np.uin
 
 
 def restore_generator(arrays: dict[str, Any]) -> np.random.Generator:
-    """The generator that `export_generator` described."""
+    """The generator that `export_generator` described.
+
+    Parameters
+    ----------
+    arrays : dict of str to array
+        What `export_generator` returned, and whatever else.
+
+    Returns
+    -------
+    Generator
+        A new one.
+
+    Raises
+    ------
+    ValueError
+        If the numbers are no state.
+    """
     words = np.asarray(arrays.get("random", ()))
     if words.dtype != np.uint64 or words.shape != (6,):
         raise ValueError("state['random'] must hold six uint64")
@@ -33,7 +60,23 @@ def restore_generator(arrays: dict[str, Any]) -> np.random.Generator:
 
 
 def export_labels(classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Labels as an array that needs no pickle: objects are strings, or refuse."""
+    """Labels as an array that needs no pickle: objects are strings, or refuse.
+
+    Parameters
+    ----------
+    classes : array of shape (n_labels,)
+        Labels: strings, numbers, or strings as objects.
+
+    Returns
+    -------
+    dict of str to array
+        `classes`, and `objects`, whether they were objects.
+
+    Raises
+    ------
+    TypeError
+        If they are objects of another kind.
+    """
     if classes.dtype != object:
         return {"classes": classes.copy(), "objects": np.array(False)}
     if not all(isinstance(label, str) for label in classes):
@@ -43,7 +86,23 @@ def export_labels(classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 
 def restore_labels(arrays: dict[str, Any]) -> NDArray[Any]:
-    """The labels that `export_labels` described."""
+    """The labels that `export_labels` described.
+
+    Parameters
+    ----------
+    arrays : dict of str to array
+        What `export_labels` returned, and whatever else.
+
+    Returns
+    -------
+    array of shape (n_labels,)
+        The labels, as they were.
+
+    Raises
+    ------
+    ValueError
+        If they are no labels: objects, or not sorted, or some twice.
+    """
     classes = np.asarray(arrays.get("classes", ()))
     if classes.dtype == object:
         raise ValueError("state['classes'] must not hold objects")

@@ -174,7 +174,13 @@ class AnalyzerMixin:
         return decode_document(doc, self.input, self.encoding, self.decode_error)
 
     def build_preprocessor(self) -> Callable[[Any], Any]:
-        """The function from a decoded document to the text that is cut into tokens."""
+        """The function from a decoded document to the text that is cut into tokens.
+
+        Returns
+        -------
+        callable(str)
+            Returns a string: without accents and in lower case, as the parameters say.
+        """
         if self.preprocessor is not None:
             return self.preprocessor
         accents = (
@@ -185,7 +191,13 @@ class AnalyzerMixin:
         return _lower if accents is None else functools.partial(_lower_then, accents)
 
     def build_tokenizer(self) -> Callable[[str], Iterable[Any]]:
-        """The function from a text to its tokens."""
+        """The function from a text to its tokens.
+
+        Returns
+        -------
+        callable(str)
+            Returns the tokens, in their order.
+        """
         if self.tokenizer is not None:
             return self.tokenizer
         if not isinstance(self.token_pattern, str):
@@ -202,7 +214,13 @@ class AnalyzerMixin:
         return pattern.findall
 
     def get_stop_words(self) -> frozenset[Any] | None:
-        """The words that are left out."""
+        """The words that are left out.
+
+        Returns
+        -------
+        frozenset of str, or None
+            None: no word is left out.
+        """
         if self.stop_words is None or self.stop_words == "english":
             return None if self.stop_words is None else ENGLISH_STOP_WORDS
         if isinstance(self.stop_words, str) or not isinstance(self.stop_words, Iterable):
@@ -212,7 +230,13 @@ class AnalyzerMixin:
         return frozenset(self.stop_words)
 
     def build_analyzer(self) -> Callable[[Any], Iterable[Any]]:
-        """The function from a document, as it is given, to its features, each as often as it occurs."""
+        """The function from a document, as it is given, to its features, each as often as it occurs.
+
+        Returns
+        -------
+        callable(document)
+            Returns the features, in their order: words or characters, and n-grams of them.
+        """
         if callable(self.analyzer):
             return functools.partial(_decoded_then, self.decode, self.analyzer)
         low, high = self._ngrams()

@@ -168,6 +168,11 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
         raw_documents : iterable of str, bytes, files or file names
             As `input` says.
         y : ignored
+
+        Returns
+        -------
+        self
+            The vectoriser, with its `vocabulary_`.
         """
         model = self._working_copy()
         model._learn(raw_documents, grow=False, keep=False)
@@ -203,6 +208,11 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
         ----------
         raw_documents : iterable of str, bytes, files or file names
         y : ignored
+
+        Returns
+        -------
+        self
+            The vectoriser, which knows the terms of these documents, too.
         """
         model = self._working_copy()
         model._check_growth()

@@ -161,6 +161,11 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         X : iterable of str, bytes, files or file names
             Read only if there are names to keep.
         y : ignored
+
+        Returns
+        -------
+        self
+            The vectoriser.
         """
         model = self._working_copy()
         model._keep(X, None)
@@ -175,6 +180,11 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         X : iterable of str, bytes, files or file names
             Read only if there are names to keep.
         y : ignored
+
+        Returns
+        -------
+        self
+            The vectoriser.
         """
         model = self._working_copy()
         model._keep(X, getattr(model, "_kept", None))

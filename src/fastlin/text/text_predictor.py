@@ -83,6 +83,11 @@ class TextPredictor:
         Parameters
         ----------
         document : str, or what else the vectoriser takes for a document
+
+        Returns
+        -------
+        label
+            Of the type of `classes_`.
         """
         (label,) = self.predict([document]).tolist()
         return label
@@ -93,6 +98,11 @@ class TextPredictor:
         Parameters
         ----------
         documents : iterable of str, or of what else the vectoriser takes for documents
+
+        Returns
+        -------
+        array of shape (n_documents,)
+            Labels as they were learnt.
         """
         reject_string(documents, "documents")
         texts = [self._text_of(document) for document in documents]

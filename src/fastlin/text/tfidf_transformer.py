@@ -110,6 +110,11 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         X : matrix of shape (n_samples, n_features)
             Counts, dense or sparse.
         y : ignored
+
+        Returns
+        -------
+        self
+            The transformer, with its `idf_`.
         """
         model = self._working_copy()
         check_parameters(model)
@@ -147,6 +152,11 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
         X : matrix of shape (n_samples, n_features)
             Counts, dense or sparse.
         y : ignored
+
+        Returns
+        -------
+        self
+            The transformer, with these rows counted, too.
         """
         model = self._working_copy()
         check_parameters(model)

@@ -325,6 +325,20 @@ class SpanCRF(TreeParser[SpanState]):
         """The n most probable trees of each sentence, the best first; all that it has, if these are fewer.
 
         `tags` are given as to `predict`.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Each a string or a list of words.
+        n : int
+            Trees a sentence, at most.
+        tags : list of lists of str, optional
+            The tag of each word, as for `predict`.
+
+        Returns
+        -------
+        list of Parses
+            For each sentence its trees, with their scores in `log_joint`.
         """
         whole_number("n", n, 1)
         sentences = as_sentences(X)
@@ -337,6 +351,20 @@ class SpanCRF(TreeParser[SpanState]):
 
         Constituents that are expected less than `min_probability` times are left out; tags are constituents, too.
         `tags` are given as to `predict`: expected is what is in trees that have them.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Each a string or a list of words.
+        min_probability : float
+            The least expected number that is reported.
+        tags : list of lists of str, optional
+            The tag of each word, as for `predict`.
+
+        Returns
+        -------
+        list of lists of Constituent
+            For each sentence (label, first word, the one after the last, expected number).
         """
         real_number("min_probability", min_probability, at_least=0)
         sentences = as_sentences(X)
@@ -349,7 +377,20 @@ class SpanCRF(TreeParser[SpanState]):
 
     @reads
     def log_proba(self, X: Any, trees: Any) -> Floats:
-        """log p(tree | words) of each sentence and its tree; −∞ where the tree is of other words, or none there is."""
+        """log p(tree | words) of each sentence and its tree; −∞ where the tree is of other words, or none there is.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Each a string or a list of words.
+        trees : list of trees
+            One for each sentence, in whatever form `fit` takes them.
+
+        Returns
+        -------
+        array of shape (n_sentences,)
+            Natural logarithms, at most 0.
+        """
         sentences = as_sentences(X)
         cleaned = self._cleaned_with(sentences, trees)
 

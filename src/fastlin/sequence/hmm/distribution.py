@@ -72,6 +72,11 @@ class HMMDistribution(SequenceModel, ABC):
         X : list of sequences, or CSR of shape (n_tokens, n_features)
         lengths : array of shape (n_sequences,), optional
             With a CSR.
+
+        Returns
+        -------
+        array of shape (n_sequences,)
+            Nats.
         """
         tokens = self._tokens(X, lengths)
         found = np.empty(len(tokens))
@@ -88,6 +93,11 @@ class HMMDistribution(SequenceModel, ABC):
         X, lengths
             As for `predict`.
         y : list of lists of labels, or with a CSR one array
+
+        Returns
+        -------
+        array of shape (n_sequences,)
+            Nats.
         """
         tokens = self._tokens(X, lengths)
         codes = self._codes(y, tokens)
@@ -107,6 +117,11 @@ class HMMDistribution(SequenceModel, ABC):
         X, lengths, allowed
             As for `predict`.
         y : list of lists of labels, or with a CSR one array, optional
+
+        Returns
+        -------
+        float
+            From 0 to 1; without `y` nats a sequence.
         """
         if y is not None:
             return super().score(X, y, lengths=lengths, allowed=allowed)
@@ -120,6 +135,16 @@ class HMMDistribution(SequenceModel, ABC):
         ----------
         X, lengths
             As for `score_samples`.
+
+        Returns
+        -------
+        float
+            From 1 on; infinite if a sequence is impossible.
+
+        Raises
+        ------
+        ValueError
+            If there are no tokens.
         """
         tokens = self._tokens(X, lengths)
         if not tokens.n_tokens:

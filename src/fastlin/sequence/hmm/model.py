@@ -253,6 +253,11 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         ----------
         X, y, lengths
             As for `fit`, without hidden labels.
+
+        Returns
+        -------
+        self
+            The model, with these sequences counted, too.
         """
         return self._learn_more(listed(X), y, lengths)  # sequences are read before it is this learner's turn
 

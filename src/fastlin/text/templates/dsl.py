@@ -29,6 +29,21 @@ class Part(NamedTuple):
     """Something of the token `offset` places further on: a string, or a flag, which it has or has not.
 
     Parts come from a `Column`. The attributes below make others of them: `W[0].lower`, `W[-1].lower.suffix(3)`.
+
+    Attributes
+    ----------
+    name : str
+        The column's, in the feature's text.
+    column : int
+        Which column of the tokens it is of.
+    offset : int
+        0 is the token itself.
+    function : str
+        What is made of the column's string: "word", "suffix", "has_digit", …
+    argument : int, str or None
+        Its argument: a number of characters, a gazetteer.
+    folded : bool
+        Whether the string is in lower case.
     """
 
     name: str
@@ -57,23 +72,78 @@ class Part(NamedTuple):
         return self._made("short_shape")
 
     def prefix(self, n: int) -> "Part":
-        """The first n characters of words that have as many."""
+        """The first n characters of words that have as many.
+
+        Parameters
+        ----------
+        n : int
+            Characters, at least 1.
+
+        Returns
+        -------
+        Part
+            A part that is left out of shorter words.
+        """
         return self._made("prefix", n)
 
     def suffix(self, n: int) -> "Part":
-        """The last n characters of words that have as many."""
+        """The last n characters of words that have as many.
+
+        Parameters
+        ----------
+        n : int
+            Characters, at least 1.
+
+        Returns
+        -------
+        Part
+            A part that is left out of shorter words.
+        """
         return self._made("suffix", n)
 
     def prefixes(self, n: int) -> "list[Part]":
-        """Those of 1, ..., n characters."""
+        """Those of 1, ..., n characters.
+
+        Parameters
+        ----------
+        n : int
+            Characters of the longest.
+
+        Returns
+        -------
+        list of Part
+            n parts, the shortest first.
+        """
         return [self.prefix(k) for k in range(1, n + 1)]
 
     def suffixes(self, n: int) -> "list[Part]":
-        """Those of 1, ..., n characters."""
+        """Those of 1, ..., n characters.
+
+        Parameters
+        ----------
+        n : int
+            Characters of the longest.
+
+        Returns
+        -------
+        list of Part
+            n parts, the shortest first.
+        """
         return [self.suffix(k) for k in range(1, n + 1)]
 
     def within(self, gazetteer: str) -> "Part":
-        """B where an entry of a gazetteer begins, I inside of one; of two that begin at one token the longer counts."""
+        """B where an entry of a gazetteer begins, I inside of one; of two that begin at one token the longer counts.
+
+        Parameters
+        ----------
+        gazetteer : str
+            Its name among the `gazetteers` of `Templates`.
+
+        Returns
+        -------
+        Part
+            A part that is left out of words outside of any entry.
+        """
         return self._made("within", gazetteer)
 
     # flags
@@ -114,7 +184,18 @@ class Part(NamedTuple):
         return self._made("punctuation")
 
     def rare(self, n: int) -> "Part":
-        """It occurs fewer than n times in what was learnt from."""
+        """It occurs fewer than n times in what was learnt from.
+
+        Parameters
+        ----------
+        n : int
+            A count, at least 1.
+
+        Returns
+        -------
+        Part
+            A flag.
+        """
         return self._made("rare", n)
 
     # templates
@@ -123,11 +204,33 @@ class Part(NamedTuple):
         return Template((self,)) & other
 
     def when(self, flag: "Part") -> "Template":
-        """The same, for tokens that have a flag; the flag is not part of the feature's text."""
+        """The same, for tokens that have a flag; the flag is not part of the feature's text.
+
+        Parameters
+        ----------
+        flag : Part
+            Such as `W[0].has_digit`.
+
+        Returns
+        -------
+        Template
+            A template of this part with a condition.
+        """
         return Template((self,)).when(flag)
 
     def unless(self, flag: "Part") -> "Template":
-        """The same, for tokens that have not."""
+        """The same, for tokens that have not.
+
+        Parameters
+        ----------
+        flag : Part
+            Such as `W[0].has_digit`.
+
+        Returns
+        -------
+        Template
+            A template of this part with a condition.
+        """
         return Template((self,)).unless(flag)
 
     def __repr__(self) -> str:
@@ -157,7 +260,17 @@ class Part(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A conjunction of parts, for the tokens that have all of them and meet the conditions: (flag, yes or no)."""
+    """A conjunction of parts, for the tokens that have all of them and meet the conditions: (flag, yes or no).
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        Whose strings make the feature.
+    conditions : tuple of (Part, bool)
+        Flags that a token must have, or must not have.
+    text : tuple of str, or None
+        What stands before, between and behind the parts' strings, if it is not as usual.
+    """
 
     parts: tuple[Part, ...]
     conditions: tuple[tuple[Part, bool], ...] = ()
@@ -173,11 +286,33 @@ class Template(NamedTuple):
         return Template(self.parts + other.parts, self.conditions + other.conditions)
 
     def when(self, flag: Part) -> "Template":
-        """The same, for tokens that have a flag; the flag is not part of the feature's text."""
+        """The same, for tokens that have a flag; the flag is not part of the feature's text.
+
+        Parameters
+        ----------
+        flag : Part
+            Such as `W[0].has_digit`.
+
+        Returns
+        -------
+        Template
+            A template with this condition besides its own.
+        """
         return self._replace(conditions=(*self.conditions, (_checked_flag(flag), True)))
 
     def unless(self, flag: Part) -> "Template":
-        """The same, for tokens that have not."""
+        """The same, for tokens that have not.
+
+        Parameters
+        ----------
+        flag : Part
+            Such as `W[0].has_digit`.
+
+        Returns
+        -------
+        Template
+            A template with this condition besides its own.
+        """
         return self._replace(conditions=(*self.conditions, (_checked_flag(flag), False)))
 
     def __repr__(self) -> str:
@@ -235,7 +370,20 @@ class Column:
         raise TypeError("a column cannot be iterated over: take a window of it, column.window(first, last)")
 
     def window(self, first: int, last: int) -> list[Part]:
-        """The words from `first` to `last`, both included: −1 is that before."""
+        """The words from `first` to `last`, both included: −1 is that before.
+
+        Parameters
+        ----------
+        first : int
+            The offset of the first word.
+        last : int
+            The offset of the last one.
+
+        Returns
+        -------
+        list of Part
+            One for each offset.
+        """
         return [self[offset] for offset in range(first, last + 1)]
 
 

@@ -81,6 +81,11 @@ class Templates(Estimator):
         ----------
         X : list of sequences of tokens
         y : ignored
+
+        Returns
+        -------
+        self
+            The transformer, which knows these features.
         """
         self._fit(X)
         return self
@@ -90,6 +95,18 @@ class Templates(Estimator):
         """Learn more features; those that there are keep their columns.
 
         The parameters are those of `fit`.
+
+        Parameters
+        ----------
+        X : list of sequences of tokens
+            As for `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            The transformer, which knows these features, too.
         """
         self.tokens(X, learn=True)
         return self
@@ -136,6 +153,11 @@ class Templates(Estimator):
         learn : bool
             Features that are new get new columns, behind those that there are; else they are left out. Words are
             counted, too, and what is rare is so by all the counts. After an error nothing has been learnt.
+
+        Returns
+        -------
+        (rows, array of shape (n_sequences + 1,), bool)
+            A CSR of shape (n_tokens, n_features), the first row of each sequence, and whether all values are 1.
         """
         return self._learn(X) if learn else self._read(X)
 
@@ -154,7 +176,13 @@ class Templates(Estimator):
         return _rows(features, index)
 
     def sentence_reader(self) -> TemplateReader | None:
-        """What reads one sentence at a time with what is known now; None: there is no such way."""
+        """What reads one sentence at a time with what is known now; None: there is no such way.
+
+        Returns
+        -------
+        TemplateReader, or None
+            A reader for one thread at a time, of what is known now.
+        """
         index = self.__dict__.get("_index")
         return TemplateReader(index) if index is not None and TemplateReader.reads(index) else None
 
@@ -167,6 +195,11 @@ class Templates(Estimator):
         Parameters
         ----------
         X : list of sequences of tokens
+
+        Returns
+        -------
+        list of lists of lists of str
+            For each sequence, for each token, the names of its features.
         """
         fitted = self._index if self.__sklearn_is_fitted__() else None
         program = self._program() if fitted is None else fitted.program

@@ -18,6 +18,11 @@ def chunking(*, word: int = 0, pos: int = 1) -> Templates:
     ----------
     word, pos : int
         Which columns of the tokens hold them.
+
+    Returns
+    -------
+    Templates
+        Not fitted.
     """
     W, P = Column(word, "w"), Column(pos, "pos")
     return Templates(
@@ -45,6 +50,11 @@ def ratnaparkhi96(*, rare: int = 5, word: int = 0) -> Templates:
         A word is rare if it occurs fewer than so many times in what was learnt from.
     word : int
         Which column of the tokens holds it.
+
+    Returns
+    -------
+    Templates
+        Not fitted.
     """
     W = Column(word, "w")
     spelling = [*W[0].prefixes(4), *W[0].suffixes(4), W[0].has_digit, W[0].has_capital, W[0].has_hyphen]
@@ -68,6 +78,11 @@ def pos(*, word: int = 0) -> Templates:
     ----------
     word : int
         Which column of the tokens holds it.
+
+    Returns
+    -------
+    Templates
+        Not fitted.
     """
     W = Column(word, "w")
     return Templates(
@@ -104,6 +119,11 @@ def ner(*, gazetteers: Any = None, word: int = 0, pos: int | None = None) -> Tem
         From names to collections of entries; each is looked for as it is and in lower case.
     word, pos : int
         Which columns of the tokens hold the word and, if there is one, the part of speech.
+
+    Returns
+    -------
+    Templates
+        Not fitted.
     """
     W = Column(word, "w")
     templates = [
