@@ -122,6 +122,7 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
         **{name: PublicName(entry.module) for name, entry in _FEATURES.items()},
         **_alike("fastlin.text.negation", "NEGATORS", "mark_negation"),
         "TextPredictor": PublicName("fastlin.text.text_predictor"),
+        **_alike("fastlin.text.located_terms", "TermSpan", "term_spans"),
         **_alike(
             "sklearn.feature_extraction.text",
             "ENGLISH_STOP_WORDS", "strip_accents_ascii", "strip_accents_unicode", "strip_tags",

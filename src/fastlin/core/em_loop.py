@@ -4,7 +4,7 @@ import itertools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, Self
 
@@ -19,7 +19,7 @@ from fastlin.core.restarts import Restarts
 from fastlin.core.sparse_estimator import SparseEstimator
 from fastlin.validation.parameter_kinds import RUN, Integer, ParameterTable, Real
 
-FIT_ATTRIBUTES = ("bound_", "objective_", "history_", "converged_", "n_iter_")
+FIT_ATTRIBUTES = ("bound_", "restart_scores_", "objective_", "history_", "converged_", "n_iter_")
 ROUNDING_PER_FACTOR = (
     1e-12  # of the bound, and of the factors of its logarithms: 1 itself has a logarithm of 0 but for rounding
 )
@@ -111,6 +111,7 @@ class EMResult:
     stopped_by_callback: bool
     reseeded: set[int]  # components that died and were seeded again
     dead: list[int]  # components without a row at the end
+    restart_scores: list[float] = field(default_factory=list)  # of all runs, this one among them
 
     def state_dict(self, em: EMSteps) -> State:
         own = {
@@ -252,9 +253,10 @@ def best_run(
 ) -> EMResult:
     """The run of the highest score of so many; no more are made after one that the callback ended."""
     restarts = Restarts(monitor, n_starts, lambda found: found.state_dict(em), partial(EMResult.restored, em))
-    return restarts.best(
+    best = restarts.best(
         lambda: EMRun(em, monitor, tol, early_stopping()).run(begin), generator, lambda found: found.stopped_by_callback
     )
+    return replace(best, restart_scores=restarts.scores)
 
 
 class EMEstimatorMixin(ABC):
@@ -268,6 +270,7 @@ class EMEstimatorMixin(ABC):
     callback: Any
 
     bound_: NDArray[np.float64]
+    restart_scores_: NDArray[np.float64]
     objective_: float
     history_: list[dict[str, Any]]
     converged_: bool
@@ -277,6 +280,7 @@ class EMEstimatorMixin(ABC):
         """Record a run in the attributes of a fit."""
         self.bound_, self.history_, self.converged_ = np.array(run.bounds), run.history, run.converged
         self.objective_, self.n_iter_ = run.objective, len(run.bounds) - 1
+        self.restart_scores_ = np.array(run.restart_scores or [run.score])
         return self
 
     def _forget_fit(self) -> None:

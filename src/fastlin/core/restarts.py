@@ -38,7 +38,7 @@ class Restarts(Generic[R]):
         restore: Callable[[CheckpointReader], R],
     ) -> None:
         self._monitor, self._n_runs, self._export, self._restore = monitor, n_runs, export, restore
-        self._n_done = 0
+        self.scores: list[float] = []  # of the runs that are done
         self._best: R | None = None
 
     def best(
@@ -49,22 +49,24 @@ class Restarts(Generic[R]):
         if generator is not None:
             generator.catch_up()
         best = self._best
-        while best is None or self._n_done < self._n_runs:
-            if self._n_done:
+        while best is None or len(self.scores) < self._n_runs:
+            if self.scores:
                 self._monitor.begin_run()
             found = run()
             if best is None or found.score > best.score:
                 best = self._best = found
-            self._n_done += 1
+            self.scores.append(float(found.score))
             if is_last(found):
                 break
         return best
 
     def state_dict(self) -> State:
         best = {} if self._best is None else as_part("best", self._export(self._best))
-        return {"done": self._n_done, **best}
+        return {"scores": self.scores, **best}
 
     def load_state_dict(self, saved: CheckpointReader) -> None:
-        self._n_done = saved.integer("done", 0, self._n_runs - 1)
-        if self._n_done:
+        self.scores = saved.numbers("scores")
+        if len(self.scores) >= self._n_runs:
+            saved.reject("scores")
+        if self.scores:
             self._best = self._restore(saved.part("best"))

@@ -1,7 +1,7 @@
 """Inspection of models: strong features, why a document got its label, how often that is right; n-grams and rules."""
 
 from fastlin.inspection.explanation import Explanation, explain
-from fastlin.inspection.features import LabelFeatures, top_features
+from fastlin.inspection.features import FeatureTable, LabelFeatures, top_features
 from fastlin.inspection.grammar import GrammarSummary, SymbolSummary, grammar
 from fastlin.inspection.language import (
     ClassSummary,
@@ -15,6 +15,7 @@ from fastlin.inspection.language import (
 from fastlin.inspection.ranking import Cut, LabelThreshold, RankingAccumulator, RankingReport, ranking
 from fastlin.inspection.report import Bin, LabelReport, Report, ReportAccumulator, report
 from fastlin.inspection.summary import StepSummary, Summary, summary
+from fastlin.inspection.tagging import TaggedSentence, tagging
 from fastlin.inspection.token_explanation import explain_token
 from fastlin.inspection.transitions import Transition, TransitionWeights, transitions
 
@@ -23,6 +24,7 @@ __all__ = [
     "ClassSummary",
     "Cut",
     "Explanation",
+    "FeatureTable",
     "GrammarSummary",
     "LabelFeatures",
     "LabelReport",
@@ -37,6 +39,7 @@ __all__ = [
     "StepSummary",
     "Summary",
     "SymbolSummary",
+    "TaggedSentence",
     "Transition",
     "TransitionWeights",
     "explain",
@@ -48,6 +51,7 @@ __all__ = [
     "report",
     "summary",
     "surprisal",
+    "tagging",
     "top_features",
     "transitions",
 ]

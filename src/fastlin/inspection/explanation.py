@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin import validation
+from fastlin.inspection import html
+from fastlin.inspection.located_features import LocatedText, WordContribution, located_text
 from fastlin.inspection.weights import FeatureNames, WeightView, learner_of, rows_of, transformers_of
 
 SHOWN = 15
@@ -40,6 +42,8 @@ class Explanation:
         x.
     contributions : array of shape (n_features, n_labels)
         x_j θ_jk.
+    located : LocatedText or None
+        The document's text and where its features stand in it; None if that is not known.
     """
 
     label: Any
@@ -50,6 +54,7 @@ class Explanation:
     features: tuple[str, ...]
     values: NDArray[np.float64]
     contributions: NDArray[np.float64]
+    located: LocatedText | None = None
 
     @classmethod
     def of(
@@ -61,6 +66,7 @@ class Explanation:
         contributions: NDArray[np.float64],
         label: Any = None,
         independent: bool = False,
+        located: LocatedText | None = None,
     ) -> "Explanation":
         """Why a label, or the best of all, rather than the best of the others; features in any order.
 
@@ -116,6 +122,7 @@ class Explanation:
             tuple(features[each] for each in order),
             values[order],
             contributions[order],
+            located,
         )
 
     @property
@@ -143,6 +150,17 @@ class Explanation:
         apart = self._apart(self.contributions)
         order = np.argsort(-np.abs(apart), kind="stable")[:n]
         return [(self.features[place], float(self.values[place]), float(apart[place])) for place in order]
+
+    def words(self) -> list[WordContribution]:
+        """What each word of the document's text contributes to the margin, in the order of the text.
+
+        What a feature contributes is shared equally by the places where it stands, and there by the characters of
+        words; so the words add up to all features that stand in the text. Empty where it is not known where they do:
+        for a document without a text, or a vectoriser with an `analyzer` function.
+        """
+        if self.located is None:
+            return []
+        return self.located.words(self.features, self._apart(self.contributions).tolist())
 
     def as_dict(self, n: int = SHOWN) -> dict[str, Any]:
         """What is shown, in plain types.
@@ -177,6 +195,32 @@ class Explanation:
             lines.append(f"  {rest:>+12.4f}            {len(self.features) - len(shown)} more features")
         lines.append(f"  {float(self._apart(self.intercept)):>+12.4f}            the intercept")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        shown = self.strongest()
+        largest = max((abs(part) for _, _, part in shown), default=0.0)
+        rest = float(self._apart(self.contributions).sum()) - sum(part for _, _, part in shown)
+        rows: list[tuple[Any, ...]] = [(html.bar(part, largest), part, value, name) for name, value, part in shown]
+        if len(shown) < len(self.features):
+            rows.append(("", rest, "", f"{len(self.features) - len(shown)} more features"))
+        rows.append(("", float(self._apart(self.intercept)), "", "the intercept"))
+        rather = "" if self.against is None else f" rather than {self.against}"
+        head = f"{self.label}{rather}: ahead by {self.margin:.4g}"
+        return html.block(html.table(["", "contribution", "value", "feature"], rows, head), *self._coloured_words())
+
+    def _coloured_words(self) -> list[html.Markup]:
+        """The document with its words coloured by what they contribute."""
+        words = self.words()
+        if self.located is None or not words:
+            return []
+        pieces, done = [], 0
+        for word in words:
+            named = ", ".join(f"{name} {part:+.4g}" for name, part in word.features)
+            pieces += [(self.located.text[done : word.start], 0.0, "")]
+            pieces += [(self.located.text[word.start : word.end], word.contribution, named)]
+            done = word.end
+        largest = max(abs(word.contribution) for word in words)
+        return [html.coloured_text([*pieces, (self.located.text[done:], 0.0, "")], largest)]
 
 
 def explain(model: Any, document: Any, label: Any = None) -> Explanation:
@@ -232,8 +276,9 @@ class Explainer:
         contributions = weights.of_features(indices) * values[:, np.newaxis]
         names = self._names.of(indices)
         return Explanation.of(
-            weights.classes, weights.intercept, names, values, contributions, label, weights.independent
-        )
+            weights.classes, weights.intercept, names, values, contributions, label, weights.independent,
+            located_text(self._model, document),
+        )  # fmt: skip
 
     def _row(self, document: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Columns and values of what the classifier sees of a document."""

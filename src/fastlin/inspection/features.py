@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fastlin.inspection import html
 from fastlin.inspection.weights import FeatureNames, WeightView
 
 
@@ -31,8 +32,24 @@ class LabelFeatures:
         lines = (f"  {weight:>10.4f}  {name}" for name, weight in zip(self.names, self.weights, strict=True))
         return "\n".join([str(self.label), *lines])
 
+    def _repr_html_(self) -> str:
+        largest = max(self.weights, default=0.0)
+        pairs = zip(self.names, self.weights, strict=True)
+        return html.table((), [(html.bar(weight, largest), weight, name) for name, weight in pairs], str(self.label))
 
-def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -> list[LabelFeatures]:
+
+class FeatureTable(list[LabelFeatures]):
+    """The strongest features of several labels: a list, which a notebook shows side by side."""
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f'<div style="display: inline-block; vertical-align: top; margin-right: 2em">{one._repr_html_()}</div>'
+            for one in self
+        )
+        return html.Markup(f"<div>{cells}</div>")
+
+
+def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -> FeatureTable:
     """The n features with the largest weights of each label.
 
     The weights are `coef_`'s; with two labels, w speaks for the second and −w for the first. Of naive Bayes they are
@@ -51,7 +68,8 @@ def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -
 
     Returns
     -------
-    list of LabelFeatures
+    FeatureTable
+        A list of `LabelFeatures`.
 
     Examples
     --------
@@ -69,7 +87,7 @@ def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -
     unknown = [label for label in wanted if label not in known]
     if unknown:
         raise ValueError(f"the model has no label {unknown[0]!r}; it has {', '.join(map(str, known[:20]))}")
-    found = []
+    found = FeatureTable()
     for label in wanted:
         column = weights.of_label(known.index(label))
         count = max(0, min(n, len(column)))

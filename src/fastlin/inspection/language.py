@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fastlin.inspection import html
 from fastlin.inspection.explanation import Explanation
 from fastlin.inspection.summary import StepSummary, changed
 from fastlin.inspection.weights import advice, has_model_for_each_label, is_about_language, learner_of
@@ -132,13 +133,32 @@ class LanguageSummary:
             lines += ["", name, *(f"  {line}".rstrip() for line in str(member).split("\n"))]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        parts = [html.table((), [("model", self.part), *([] if self.words is None else [("words", self.words)])])]
+        if self.orders:
+            columns = _columns(self.orders)
+            cells = zip(*(column for _, column in columns), strict=True)
+            parts.append(html.table([name for name, _ in columns], cells))
+        named = [(f"strongest weights of order {each.order}", each.strongest) for each in self.orders]
+        for caption, weights in (*named, ("strongest weights of skip-grams", self.skip_grams)):
+            if weights:
+                largest = max(abs(weight) for _, weight in weights)
+                rows = [(html.bar(weight, largest), weight, name) for name, weight in weights]
+                parts.append(html.table((), rows, caption))
+        if self.classes:
+            classes = [(each.number, each.size, " ".join(each.words)) for each in self.classes]
+            parts.append(html.table(["class", "words", "the most probable"], classes))
+        for name, member in self.members:
+            parts += [html.paragraph(name), html.Markup(member._repr_html_())]
+        return html.block(*parts)
+
 
 def _weight_lines(weights: Sequence[tuple[str, float]]) -> list[str]:
     return [f"  {weight:>+10.4f}  {name}" for name, weight in weights]
 
 
-def _table(orders: Sequence[OrderSummary]) -> list[str]:
-    """The orders, a line for each; columns that no order has are left out."""
+def _columns(orders: Sequence[OrderSummary]) -> list[tuple[str, list[str]]]:
+    """The columns of a table of orders; those that no order has are left out."""
     columns = [
         ("order", [str(each.order) for each in orders]),
         ("n-grams", [f"{each.n_grams:,}" for each in orders]),
@@ -151,6 +171,12 @@ def _table(orders: Sequence[OrderSummary]) -> list[str]:
         columns.append(("discounts", [", ".join(f"{one:.3f}" for one in each.discounts) for each in orders]))
     if any(each.prior_variance is not None for each in orders):
         columns.append(("σ²", [f"{each.prior_variance:g}" for each in orders]))
+    return columns
+
+
+def _table(orders: Sequence[OrderSummary]) -> list[str]:
+    """The orders, a line for each."""
+    columns = _columns(orders)
     widths = [max(len(name), *map(len, cells)) for name, cells in columns]
     rows = zip(*([name, *cells] for name, cells in columns), strict=True)
     return ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -339,8 +365,21 @@ class SentenceSurprisal:
         for place, (word, bits) in enumerate(zip(self.words, self.bits, strict=True)):
             bar = "█" * round(WIDTH * min(bits / most, 1.0))
             lines.append(f"{rank.get(place, ''):>3} {bits:>7.2f}  {word}  {bar}".rstrip())
-        total = sum(self.bits)
-        return "\n".join([*lines, f"    {total:>7.2f}  in all, {total / len(self.bits):.2f} a word"])
+        return "\n".join([*lines, f"    {sum(self.bits):>7.2f}  {self._mean()}"])
+
+    def _mean(self) -> str:
+        return f"in all, {sum(self.bits) / len(self.bits):.2f} a word"
+
+    def _repr_html_(self) -> str:
+        """The sentence, its words the redder the more they surprise."""
+        finite = [bits for bits in self.bits if bits < np.inf]
+        pieces = []
+        for word, bits in zip(self.words, self.bits, strict=True):
+            pieces += [(word, -min(bits, max(finite, default=1.0) or 1.0), f"{bits:.2f} bits"), (" ", 0.0, "")]
+        return html.block(
+            html.coloured_text(pieces, max(finite, default=0.0)),
+            html.paragraph(f"{sum(self.bits):.2f} bits {self._mean()}"),
+        )
 
 
 def surprisal(model: Any, sentence: str | Sequence[str]) -> SentenceSurprisal:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from fastlin.inspection import html
+
 
 @dataclass(frozen=True)
 class LabelThreshold:
@@ -98,6 +100,9 @@ class RankingReport:
             A key for each field; records in it are dicts, too.
         """
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        return html.lines(self)
 
     def __str__(self) -> str:
         parts = []

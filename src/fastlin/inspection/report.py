@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.inspection import html
+
 BINS = 10
 LEAST = float(np.finfo(float).eps)  # a probability below this counts as this much in the log loss, as in scikit-learn
 MATRIX = 12  # labels; with more of them, the most frequent confusions are shown instead
@@ -113,11 +115,16 @@ class Report:
         """
         return asdict(self)
 
-    def __str__(self) -> str:
+    def headline(self) -> str:
+        """The figures of all documents, in a line."""
         right = sum(count for true, predicted, count in self.confusion if true == predicted)
-        lines = [f"accuracy {self.accuracy:.4f} ({right:,} of {self.documents:,}), macro F1 {self.macro_f1:.4f}"]
-        if self.log_loss is not None:
-            lines[0] += f", log loss {self.log_loss:.4f}, calibration error {self.calibration_error:.4f}"
+        head = f"accuracy {self.accuracy:.4f} ({right:,} of {self.documents:,}), macro F1 {self.macro_f1:.4f}"
+        if self.log_loss is None:
+            return head
+        return f"{head}, log loss {self.log_loss:.4f}, calibration error {self.calibration_error:.4f}"
+
+    def __str__(self) -> str:
+        lines = [self.headline()]
         width = max(5, *(len(str(one.label)) for one in self.labels))
         lines += ["", f"{'label':<{width}}  precision  recall      F1  {self.unit:>9}  predicted"]
         lines += [
@@ -134,15 +141,45 @@ class Report:
             ]
         return "\n".join(lines)
 
-    def _matrix(self, width: int) -> list[str]:
+    def _repr_html_(self) -> str:
+        return html.block(html.paragraph(self.headline()), *self.html_tables())
+
+    def html_tables(self) -> list[html.Markup]:
+        """The figures of each label, what was taken for what, and how far probabilities can be believed."""
+        rows = [(one.label, one.precision, one.recall, one.f1, one.documents, one.predicted) for one in self.labels]
+        tables = [html.table(["label", "precision", "recall", "F1", self.unit, "predicted"], rows)]
+        if len(self.labels) <= MATRIX:
+            names, cells = self._counts()
+            tables.append(html.heat_map(names, cells, 0, "is \\ taken for"))
+        else:
+            wrong = [entry for entry in self.confusion if entry[0] != entry[1]]
+            tables.append(html.table(["is", "taken for", self.unit], wrong[:SHOWN]))
+        if self.calibration:
+            bins = [
+                (
+                    f"{one.low:.1f}–{one.high:.1f}",
+                    one.documents,
+                    one.confidence,
+                    one.accuracy,
+                    html.bar(one.accuracy, 1.0),
+                )
+                for one in self.calibration
+            ]
+            tables.append(html.table(["probability", self.unit, "mean", "accuracy", ""], bins))
+        return tables
+
+    def _counts(self) -> tuple[list[Any], list[list[int]]]:
+        """Labels, and how many of each (row) were taken for each."""
         counts = {(true, predicted): count for true, predicted, count in self.confusion}
         names = [one.label for one in self.labels]
-        cells = [max(len(str(name)), len(f"{max(counts.values(), default=0):,}")) for name in names]
+        return names, [[counts.get((true, name), 0) for name in names] for true in names]
+
+    def _matrix(self, width: int) -> list[str]:
+        names, counts = self._counts()
+        largest = max((count for row in counts for count in row), default=0)
+        cells = [max(len(str(name)), len(f"{largest:,}")) for name in names]
         head = "  ".join(f"{name!s:>{cell}}" for name, cell in zip(names, cells, strict=True))
-        rows = [
-            "  ".join(f"{counts.get((true, name), 0):>{cell},}" for name, cell in zip(names, cells, strict=True))
-            for true in names
-        ]
+        rows = ["  ".join(f"{count:>{cell},}" for count, cell in zip(row, cells, strict=True)) for row in counts]
         return [
             f"{'is':<{width}}  taken for",
             f"{'':<{width}}  {head}",

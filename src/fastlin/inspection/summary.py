@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fastlin.inspection import html
 from fastlin.inspection.weights import WeightView, learner_of, transformers_of
 
 SHOWN = 12  # labels
@@ -97,15 +98,22 @@ class Summary:
         """
         return asdict(self) | {"parts": tuple(part.as_dict() for part in self.parts)}
 
-    def __str__(self) -> str:
+    def rows(self) -> list[tuple[str, str]]:
+        """What is said of the model, each with its name."""
         labels = ", ".join(map(str, self.labels[:SHOWN])) + (", …" if len(self.labels) > SHOWN else "")
-        lines = [f"{'parts' if not place else '':<9} {part}" for place, part in enumerate(self.parts)]
-        lines += [
-            f"{'clusters' if self.clusters else 'labels':<9} {len(self.labels):,}: {labels}",
-            f"features  {self.features:,}",
-            f"weights   {self.weights:,} of {self.dtype}, {self.nonzero:,} of them not 0; {self.bytes / 1e6:,.1f} MB",
+        weights = f"{self.weights:,} of {self.dtype}, {self.nonzero:,} of them not 0; {self.bytes / 1e6:,.1f} MB"
+        return [
+            *(("" if place else "parts", str(part)) for place, part in enumerate(self.parts)),
+            ("clusters" if self.clusters else "labels", f"{len(self.labels):,}: {labels}"),
+            ("features", f"{self.features:,}"),
+            ("weights", weights),
         ]
-        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<9} {value}" for name, value in self.rows())
+
+    def _repr_html_(self) -> str:
+        return html.table((), self.rows())
 
 
 def summary(model: Any) -> Summary:

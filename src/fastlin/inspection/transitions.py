@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.inspection import html
 from fastlin.inspection.weights import advice, learner_of
 
 MATRIX = 12  # labels; of more of them, or with two before, only a list is shown
+MAX_HEAT_MAP = 60  # labels that a page has room for
 SHOWN = 15
 
 
@@ -104,6 +106,12 @@ class TransitionWeights:
 
     def __str__(self) -> str:
         return self.shown()
+
+    def _repr_html_(self) -> str:
+        """A heat map of the label before and the label; of order 2, of the paths that weigh most and least."""
+        if self.order == 1 and len(self.labels) <= MAX_HEAT_MAP:
+            return html.heat_map(self.labels, self.weights.tolist(), corner="from \\ to")
+        return html.lines(self)
 
     def shown(self, n: int = SHOWN, labels: Iterable[Any] | None = None) -> str:
         """The matrix, if it is small, and the n strongest and weakest transitions with one of some labels.

@@ -11,6 +11,8 @@ from fastlin.features.elementwise import Elementwise as Elementwise
 from fastlin.features.log_count_ratio import LogCountRatio as LogCountRatio
 from fastlin.text.count_vectorizer import CountVectorizer as CountVectorizer
 from fastlin.text.hashing_vectorizer import HashingVectorizer as HashingVectorizer
+from fastlin.text.located_terms import TermSpan as TermSpan
+from fastlin.text.located_terms import term_spans as term_spans
 from fastlin.text.negation import NEGATORS as NEGATORS
 from fastlin.text.negation import mark_negation as mark_negation
 from fastlin.text.text_predictor import TextPredictor as TextPredictor

@@ -266,7 +266,7 @@ class AnalyzerMixin:
         words = words if stop_words is None else [word for word in words if word not in stop_words]
         if not prefixes and not suffixes:
             return _series(words, *ngrams)
-        return _series(words, *ngrams) + _affixes(map(_bare, words) if self.negation else words, prefixes, suffixes)
+        return _series(words, *ngrams) + _affixes(map(bare_word, words) if self.negation else words, prefixes, suffixes)
 
     def _words(self, text: Any, tokenize: Callable[[str], Iterable[Any]]) -> Iterable[Any]:
         if not self.negation:
@@ -420,7 +420,7 @@ def _series(words: list[Any], low: int, high: int) -> list[Any]:
     return found
 
 
-def _bare(word: str) -> str:
+def bare_word(word: str) -> str:
     """The word without the mark of a negation."""
     return word.removeprefix(NEGATION_PREFIX) or word
 
