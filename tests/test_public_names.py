@@ -9,7 +9,7 @@ import pytest
 
 import fastlin
 
-ROOMS = ("channel", "data", "inspection", "lm", "losses", "select", "sequence", "storage", "text")
+ROOMS = ("channel", "data", "inspection", "lm", "losses", "plot", "select", "sequence", "storage", "text")
 
 
 def test_all_names_are_classes_functions_and_the_version():

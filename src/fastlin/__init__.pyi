@@ -5,6 +5,7 @@ from fastlin import inspection as inspection
 from fastlin import lm as lm
 from fastlin import losses as losses
 from fastlin import onnx as onnx
+from fastlin import plot as plot
 from fastlin import select as select
 from fastlin import sequence as sequence
 from fastlin import storage as storage

@@ -135,7 +135,20 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
     },
 }  # fmt: skip
 # attributes of `fastlin` before they are imported
-ROOMS = "channel", "data", "grammar", "inspection", "lm", "losses", "onnx", "select", "sequence", "storage", "text"
+ROOMS = (
+    "channel",
+    "data",
+    "grammar",
+    "inspection",
+    "lm",
+    "losses",
+    "onnx",
+    "plot",
+    "select",
+    "sequence",
+    "storage",
+    "text",
+)
 # the classes of other packages that a model file may hold, by the module of their codecs
 PEERS: dict[str, dict[str, tuple[str, ...]]] = {
     "fastlin.model_files.sklearn_codecs": {

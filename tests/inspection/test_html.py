@@ -13,7 +13,7 @@ from fastlin import Conjunctions, CountVectorizer, HashingVectorizer, LogisticRe
 from fastlin.grammar import PCFG
 from fastlin.inspection import html
 from fastlin.lm import NgramModel
-from fastlin.sequence import CRF, HMM, StructuredPerceptron
+from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 
 HOSTILE = "<script>alert(1)</script>\"'&\x00\u202e"
 TEXTS = ["a good <b>film</b>", "a bad film, not good", f"good {HOSTILE}", "bad & bad"]
@@ -58,7 +58,7 @@ def shown():
     yield "report", report
     yield "ranking", inspection.ranking(labels, model.predict_proba(TEXTS), model.classes_, thresholds=[0.5])
     yield "transitions", inspection.transitions(tagger)
-    yield "order 2", inspection.transitions(StructuredPerceptron(order=2).fit(SENTENCES, TAGS))
+    yield "order 2", inspection.transitions(MEMM(order=2).fit(SENTENCES, TAGS))
     yield "tagging", inspection.tagging(tagger, SENTENCES[0])
     yield "token", inspection.explain_token(tagger, SENTENCES[0], 1)
     yield "language", inspection.language(language)

@@ -125,6 +125,8 @@ class PCFG(UnlabeledLearner):
     bound_ : ndarray of shape (n_iter_ + 1,)
         Of `fit_unlabeled`: log p of the sentences and the known trees, with what the prior says of the rules, at the
         start and after each iteration; it never falls.
+    restart_scores_ : array of shape (n_runs,)
+        Where each start ended: its last bound.
     objective_ : float
         −bound_[-1].
     history_ : list of dict

@@ -88,6 +88,8 @@ class Explanation:
             The one to explain; None: that with the highest score.
         independent : bool
             Whether a row may have several labels: a label's rival is then the score 0.
+        located : LocatedText, optional
+            The document's text, and where its features stand in it.
 
         Returns
         -------
@@ -157,6 +159,10 @@ class Explanation:
         What a feature contributes is shared equally by the places where it stands, and there by the characters of
         words; so the words add up to all features that stand in the text. Empty where it is not known where they do:
         for a document without a text, or a vectoriser with an `analyzer` function.
+
+        Returns
+        -------
+        list of WordContribution
         """
         if self.located is None:
             return []

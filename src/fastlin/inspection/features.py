@@ -39,7 +39,12 @@ class LabelFeatures:
 
 
 class FeatureTable(list[LabelFeatures]):
-    """The strongest features of several labels: a list, which a notebook shows side by side."""
+    """The strongest features of several labels: a list, which a notebook shows side by side.
+
+    Parameters
+    ----------
+    iterable : iterable of LabelFeatures
+    """
 
     def _repr_html_(self) -> str:
         cells = "".join(

@@ -42,23 +42,23 @@ class SymbolSummary:
     n_rules: int
     rules: tuple[tuple[str, float], ...]
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         """How often it was used, and how many rules it has."""
         used = "" if self.uses is None else f"used {self.uses:,.6g} times, "
         return f"{self.symbol or '·'}: {used}{self.n_rules:,} rule{'' if self.n_rules == 1 else 's'}"
 
-    def rows(self) -> list[tuple[float, str]]:
+    def _rows(self) -> list[tuple[float, str]]:
         """Numbers of right sides, that of words first."""
         words = [(self.words, "a word")] if self.words else []
         return [*words, *((value, right) for right, value in self.rules)]
 
     def __str__(self) -> str:
-        return "\n".join([self.headline(), *(f"  {value:>8.4f}  {right}" for value, right in self.rows())])
+        return "\n".join([self._headline(), *(f"  {value:>8.4f}  {right}" for value, right in self._rows())])
 
     def _repr_html_(self) -> str:
-        largest = max((abs(value) for value, _ in self.rows()), default=0.0)
-        rows = [(html.bar(value, largest), value, right) for value, right in self.rows()]
-        return html.table((), rows, self.headline())
+        largest = max((abs(value) for value, _ in self._rows()), default=0.0)
+        rows = [(html.bar(value, largest), value, right) for value, right in self._rows()]
+        return html.table((), rows, self._headline())
 
 
 @dataclass(frozen=True)
@@ -95,17 +95,17 @@ class GrammarSummary:
         """
         return asdict(self) | {"part": self.part.as_dict()}
 
-    def rows(self) -> list[tuple[str, str]]:
+    def _rows(self) -> list[tuple[str, str]]:
         """What is said of the grammar, each with its name."""
         sizes = ("symbols", self.n_symbols), ("rules", self.n_rules), ("words", self.n_words)
         return [("model", str(self.part)), *((name, f"{size:,}") for name, size in sizes)]
 
     def __str__(self) -> str:
-        lines = (f"{name:<9} {value}" for name, value in self.rows())
+        lines = (f"{name:<9} {value}" for name, value in self._rows())
         return "\n\n".join(["\n".join(lines), *map(str, self.symbols)])
 
     def _repr_html_(self) -> str:
-        return html.block(html.table((), self.rows()), *(symbol._repr_html_() for symbol in self.symbols))
+        return html.block(html.table((), self._rows()), *(symbol._repr_html_() for symbol in self.symbols))
 
 
 def grammar(model: Any, n: int = SHOWN, symbols: Sequence[str] | None = None) -> GrammarSummary:

@@ -98,7 +98,7 @@ class Summary:
         """
         return asdict(self) | {"parts": tuple(part.as_dict() for part in self.parts)}
 
-    def rows(self) -> list[tuple[str, str]]:
+    def _rows(self) -> list[tuple[str, str]]:
         """What is said of the model, each with its name."""
         labels = ", ".join(map(str, self.labels[:SHOWN])) + (", …" if len(self.labels) > SHOWN else "")
         weights = f"{self.weights:,} of {self.dtype}, {self.nonzero:,} of them not 0; {self.bytes / 1e6:,.1f} MB"
@@ -110,10 +110,10 @@ class Summary:
         ]
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:<9} {value}" for name, value in self.rows())
+        return "\n".join(f"{name:<9} {value}" for name, value in self._rows())
 
     def _repr_html_(self) -> str:
-        return html.table((), self.rows())
+        return html.table((), self._rows())
 
 
 def summary(model: Any) -> Summary:

@@ -14,15 +14,31 @@ HUES = 360, 137.508  # degrees of a circle, and the golden angle: colours of nei
 
 @dataclass(frozen=True)
 class TaggedSentence:
-    """The tokens of a sentence, the best labels together, and the probability of each."""
+    """The tokens of a sentence, the best labels together, and the probability of each.
+
+    Attributes
+    ----------
+    tokens : tuple of tokens
+    labels : tuple of labels
+    probabilities : tuple of float, or None
+        The marginal probability of each token's label; None of a model that has none.
+    classes : tuple of labels
+        All labels of the model.
+    """
 
     tokens: tuple[Any, ...]
     labels: tuple[Any, ...]
-    probabilities: tuple[float, ...] | None  # None: of a model that has none
-    classes: tuple[Any, ...]  # all labels of the model
+    probabilities: tuple[float, ...] | None
+    classes: tuple[Any, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
+        """All of it in plain types.
+
+        Returns
+        -------
+        dict
+            `tokens`, the words, `labels`, and `probabilities` or None.
+        """
         probabilities = None if self.probabilities is None else list(self.probabilities)
         return {"tokens": list(map(word_of, self.tokens)), "labels": list(self.labels), "probabilities": probabilities}
 

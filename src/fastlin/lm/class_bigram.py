@@ -117,6 +117,8 @@ class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], La
         p(w | c).
     bound_ : ndarray of shape (n_iter_ + 1,)
         The bound of the start and after each iteration; it never falls.
+    restart_scores_ : array of shape (n_runs,)
+        Where each start ended: its last bound.
     objective_ : float
         −bound_[-1].
     history_ : list of dict

@@ -79,6 +79,8 @@ class MultinomialMixture(MixtureDensity, SparseEMEstimator):
         c, the expected counts.
     bound_ : array of shape (n_iter_ + 1,)
         The bound of the start and after each iteration.
+    restart_scores_ : array of shape (n_runs,)
+        Where each start ended: its last bound.
     objective_ : float
         −bound_[-1].
     history_ : list of dict

@@ -111,6 +111,8 @@ class SemiSupervisedNB(ComponentClassifier, SparseEMEstimator):
         log φ.
     bound_ : array of shape (n_iter_ + 1,)
         What is maximised, Σ αVρ_j log φ_cj included, before the first iteration and after each: it never falls.
+    restart_scores_ : array of shape (n_runs,)
+        Where each start ended: its last bound, or with `early_stopping` its best accuracy.
     objective_ : float
         Its negative for the model that was kept.
     history_ : list of dict

@@ -88,6 +88,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
     feature_count_ : array of shape (n_components, n_features)
     feature_log_prob_ : array of shape (n_components, n_features)
     bound_ : array of shape (n_iter_ + 1,)
+    restart_scores_ : array of shape (n_runs,)
     objective_ : float
     history_ : list of dict
     converged_ : bool

@@ -13,7 +13,15 @@ from fastlin.text.negation import TOKEN_PATTERN
 
 
 class TermSpan(NamedTuple):
-    """A term of a document, and the characters `text[start:end]` that it was made of."""
+    """A term of a document, and the characters `text[start:end]` that it was made of.
+
+    Attributes
+    ----------
+    term : str
+        As the analyzer makes it.
+    start, end : int
+        Of characters of the decoded document.
+    """
 
     term: str
     start: int

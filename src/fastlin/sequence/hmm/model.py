@@ -120,6 +120,8 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         The features in the order of their columns, that of first appearance; None where X was a matrix.
     bound_ : array of shape (n_iter_ + 1,)
         After EM: the bound of the start and after each iteration; it never falls.
+    restart_scores_ : array of shape (n_runs,)
+        Where each start ended: its last bound.
     objective_, history_, converged_, n_iter_
         After EM: −bound_[-1]; one record an iteration; whether `tol` was reached; the iterations.
 
