@@ -6,6 +6,7 @@ VENV ?= .venv
 CHECKED ?= .venv-checked
 CHECKED_CC ?= gcc
 PYTEST_ARGS ?=
+SPHINX_ARGS ?=
 
 BIN := $(VENV)/bin
 CHECKED_BIN := $(CHECKED)/bin
@@ -20,13 +21,15 @@ EXTRA = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["pro
         print(*(r for n in sys.argv[1:] for r in p["optional-dependencies"].get(n, p["dependencies"])), sep="\n")
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-peers lint bench test-checked package clean
+.PHONY: help demo test test-peers lint docs docs-pages bench test-checked package clean
 
 help:
 	@echo "make demo          train every learner on the docstrings of Python's standard library"
 	@echo "make test          run the tests against the installed package"
 	@echo "make test-peers    run scikit-learn's own tests of what fastlin has a twin of, on fastlin's"
 	@echo "make lint          check style and types"
+	@echo "make docs          build the site, with the gallery, into build/docs/html; warnings are errors"
+	@echo "make docs-pages    the same without the gallery"
 	@echo "make bench         compare with other libraries (FASTLIN_DATA: the folder of the corpora)"
 	@echo "make test-checked  run the tests on a build with bounds checks, ASAN and UBSAN"
 	@echo "make package       build the sdist and, from it, the wheel; import the wheel elsewhere"
@@ -49,6 +52,11 @@ lint: $(VENV)/lint.stamp
 	@# cython-lint looks for pycodestyle on the PATH
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint src bench
 	$(BIN)/mypy
+
+docs: SPHINX_ARGS += -t gallery
+docs docs-pages: $(VENV)/package.stamp $(VENV)/docs.stamp
+	$(PLAIN) $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/$@ $(SPHINX_ARGS) docs build/docs/html
+	@echo "the site is build/docs/html/index.html"
 
 bench: $(VENV)/package.stamp $(VENV)/bench.stamp
 	$(PLAIN) $(BIN)/python bench/limits.py
@@ -92,7 +100,7 @@ $(VENV)/package.stamp: $(SOURCES) | $(VENV)/venv.stamp
 	@$(BIN)/python $(PIP) install --requirement $(VENV)/package.txt
 	@touch $@
 
-$(VENV)/test.stamp $(VENV)/lint.stamp $(VENV)/bench.stamp: $(VENV)/%.stamp: pyproject.toml | $(VENV)/venv.stamp
+$(VENV)/test.stamp $(VENV)/lint.stamp $(VENV)/docs.stamp $(VENV)/bench.stamp: $(VENV)/%.stamp: pyproject.toml | $(VENV)/venv.stamp
 	@echo "installing what '$*' needs"
 	@$(BIN)/python -c '$(EXTRA)' dependencies $* > $(VENV)/$*.txt
 	@$(BIN)/python $(PIP) install --requirement $(VENV)/$*.txt

@@ -19,8 +19,11 @@ import pytest
 from fastlin.cli import main
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = {
-    page.stem: page for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md")))
+DOCS = ROOT / "docs"
+DOCUMENTS = {"README": ROOT / "README.md", "SECURITY": ROOT / "SECURITY.md"} | {
+    page.relative_to(DOCS).with_suffix("").as_posix(): page
+    for page in sorted(DOCS.rglob("*.md"))
+    if not page.is_relative_to(DOCS / "_generated")
 }
 PLACES = ("*.py", "src/**/*.*", "tests/**/*.py", "bench/**/*.*")
 FILES = {str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place)}
@@ -87,6 +90,22 @@ PAGES = {
     "templates": Page(examples=21, flags=SPACES),
     "text": Page(examples=26),
     "unsupervised": Page(examples=31, blocks=1, flags=SPACES),
+    "course/channel": Page(examples=15),
+    "course/classification": Page(examples=49),
+    "course/clusters": Page(examples=24),
+    "course/grammars": Page(examples=22),
+    "course/language-models": Page(examples=21),
+    "course/probability": Page(examples=31),
+    "course/sequences": Page(examples=23),
+    "how-to": Page(examples=42),
+    "moving/crfsuite": Page(examples=18),
+    "moving/fasttext": Page(examples=9, blocks=1),
+    "moving/hmmlearn": Page(examples=21),
+    "moving/kenlm": Page(examples=11),
+    "moving/liblinear": Page(examples=13, blocks=1),
+    "moving/nltk": Page(examples=25),
+    "moving/vowpal-wabbit": Page(examples=8, blocks=1),
+    "tour": Page(examples=30, blocks=1),
 }
 
 

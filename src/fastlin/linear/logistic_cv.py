@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import get_scorer
 
-from fastlin.core.callbacks import print_record
+from fastlin.core.callbacks import log_record
 from fastlin.core.cross_validation import Score, Split, as_score, as_split, best_setting, make_folds
 from fastlin.core.dataset import DatasetView, scored_labels, training_view
 from fastlin.core.estimator import learns, reads
@@ -345,7 +345,7 @@ class LogisticRegressionCV(LogisticRegression):
                 model.n_features_in_ = own.n_features
                 model._fit_sample(own, laid_out, checkpoint=path, before=path.before)
                 record = path.add(model, float(score(model, *held)))
-                print_record(self, record)
+                log_record(self, record)
                 with monitor.lock:
                     if self.callback is not None and self.callback(model, record):
                         monitor.interrupted = True

@@ -216,8 +216,8 @@ class Interpolation(LanguageModel):
     Parameters
     ----------
     models : list
-        Fitted language models of one unit and one direction, and `Cache`s. A cache remembers the text in the order in
-        which it is given, across sentences, and is empty where a call of a method begins.
+        Fitted language models of one unit and one direction, and caches (`Cache`). A cache remembers the text in the
+        order in which it is given, across sentences, and is empty where a call of a method begins.
     weights : list of float or None
         λ, which must sum to 1; None: equal ones, or what `fit_weights` finds.
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fastlin import validation
-from fastlin.core.callbacks import print_record
+from fastlin.core.callbacks import log_record
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.cross_validation import Split, as_score, as_split, best_setting, make_folds
 from fastlin.core.em_loop import EM, FIT_ATTRIBUTES
@@ -272,7 +272,7 @@ class SemiSupervisedNBCV(ComponentClassifier):
                 reached = float(score(model, *scored)), run.objective, len(run.bounds) - 1, run.converged
                 with lock:
                     record = search.add(job, *reached)
-                    print_record(self, {name: value for name, value in record.items() if name != "converged"})
+                    log_record(self, {name: value for name, value in record.items() if name != "converged"})
                     search.ended |= bool(self.callback is not None and self.callback(model, record))
                     monitor.maybe_save()
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastlin import validation
+from fastlin.core.callbacks import log_record
 from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.dataset import DatasetView, read_dataset, read_validation, training_view
 from fastlin.core.estimator import learns
@@ -320,14 +321,14 @@ class SelectFeatures(Selector):
         model.set_params(warm_start=False)._warn()
 
     def _report(self, record: dict[str, Any]) -> bool:
-        """Print a record, if `verbose` asks for it, and show it to the callback; whether to end."""
-        if self.verbose:
-            score = f"  validation {record['validation_score']:.4f}" if "validation_score" in record else ""
-            print(  # noqa: T201 - verbose asks for it
-                f"{type(self).__name__}  {record['n_features']} features  {record['seconds']:.2f} s  "
-                f"objective {record['objective']:.8g}  gain {record['gain']:.4g}{score}",
-                flush=True,
-            )
+        """Log a record, and show it to the callback; whether to end."""
+        score = f"  validation {record['validation_score']:.4f}" if "validation_score" in record else ""
+        log_record(
+            self,
+            record,
+            f"{record['n_features']} features  {record['seconds']:.2f} s  "
+            f"objective {record['objective']:.8g}  gain {record['gain']:.4g}{score}",
+        )
         return self.callback is not None and bool(self.callback(self, record))
 
     def __sklearn_tags__(self) -> Any:
