@@ -116,6 +116,7 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
         "metrics": PublicName("fastlin.sequence.metrics", attribute=""),
         **_alike("fastlin.sequence.constraints", "AllBut", "Constraints"),
         **_alike("fastlin.sequence.conll", "read_conll", "write_conll"),
+        "compare_spans": PublicName("fastlin.sequence.span_comparison"),
         "tokenize": PublicName("fastlin.sequence.word_tokenizer"),
     },
     "fastlin.text": {

@@ -1,5 +1,6 @@
 """Inspection of models: strong features, why a document got its label, how often that is right; n-grams and rules."""
 
+from fastlin.inspection.comparison import Comparison, compare
 from fastlin.inspection.explanation import Explanation, explain
 from fastlin.inspection.features import FeatureTable, LabelFeatures, top_features
 from fastlin.inspection.grammar import GrammarSummary, SymbolSummary, grammar
@@ -22,6 +23,7 @@ from fastlin.inspection.transitions import Transition, TransitionWeights, transi
 __all__ = [
     "Bin",
     "ClassSummary",
+    "Comparison",
     "Cut",
     "Explanation",
     "FeatureTable",
@@ -42,6 +44,7 @@ __all__ = [
     "TaggedSentence",
     "Transition",
     "TransitionWeights",
+    "compare",
     "explain",
     "explain_text",
     "explain_token",

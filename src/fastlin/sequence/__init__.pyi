@@ -7,5 +7,6 @@ from fastlin.sequence.crf.model import CRF as CRF
 from fastlin.sequence.hmm.model import HMM as HMM
 from fastlin.sequence.memm.model import MEMM as MEMM
 from fastlin.sequence.perceptron.model import StructuredPerceptron as StructuredPerceptron
+from fastlin.sequence.span_comparison import compare_spans as compare_spans
 from fastlin.sequence.tokens import Attributes as Attributes
 from fastlin.sequence.word_tokenizer import tokenize as tokenize

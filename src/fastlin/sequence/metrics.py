@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fastlin.inspection.report import Report, ReportAccumulator
+from fastlin.sequence.paired_sentences import paired_sentences
 from fastlin.validation import one_of, whole_number
 
 SAME = {"L": "E", "U": "S"}
@@ -235,7 +236,7 @@ class SpanTally:
         ValueError
             If there are not as many sentences, or not as many tags in one of them.
         """
-        for own, other in _sentences(y_true, y_pred, self._sentences):
+        for own, other in paired_sentences(y_true, y_pred, self._sentences):
             self._sentences += 1
             self._tokens += len(own)
             self._right_tokens += sum(a == b for a, b in zip(own, other, strict=True))
@@ -368,7 +369,7 @@ class TagTally(ReportAccumulator):
         ValueError
             If there are not as many sentences, or not as many tags in one of them.
         """
-        for own, other in _sentences(y, predicted):
+        for own, other in paired_sentences(y, predicted):
             super().add(own, other)
 
 
@@ -499,7 +500,7 @@ def errors(X: Any, y_true: Any, y_pred: Any, n: int = 20) -> Errors:
       wrong        I-NP
     """
     n = whole_number("n", n, 0)
-    pairs, tokens = list(_sentences(y_true, y_pred)), list(X)
+    pairs, tokens = list(paired_sentences(y_true, y_pred)), list(X)
     if len(tokens) != len(pairs):
         raise ValueError(f"X has {len(tokens)} sequences, y_true {len(pairs)}")
     for place, (words, (own, _)) in enumerate(zip(tokens, pairs, strict=True)):
@@ -535,17 +536,3 @@ def _word(token: Any) -> str:
     if isinstance(token, Sequence) and not isinstance(token, str):
         return str(token[0]) if len(token) else ""
     return str(token)
-
-
-def _sentences(y_true: Any, y_pred: Any, first: int = 0) -> Iterable[tuple[list[Any], list[Any]]]:
-    """Right and predicted tags, sentence by sentence, of the same lengths."""
-    true, predicted = list(y_true), list(y_pred)
-    if len(true) != len(predicted):
-        raise ValueError(f"y_true has {len(true)} sequences, y_pred {len(predicted)}")
-    for place, (own, other) in enumerate(zip(true, predicted, strict=True), first):
-        for name, tags in (("y_true", own), ("y_pred", other)):
-            if isinstance(tags, str) or not hasattr(tags, "__len__"):
-                raise TypeError(f"{name} must be a list of sequences of labels; entry {place} is {tags!r:.60}")
-        if len(own) != len(other):
-            raise ValueError(f"sequence {place} has {len(own)} labels in y_true and {len(other)} in y_pred")
-        yield list(own), list(other)
