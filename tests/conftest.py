@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import signal
 
 import pytest
@@ -30,7 +31,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Slow tests are left out unless asked for, and those of peers that have no wheels where these are not installed.
+    """Slow tests are left out unless asked for, those of peers and programs where these are not installed.
 
     They are deselected, as by -m, so that no run reports them as skipped.
     """
@@ -38,6 +39,7 @@ def pytest_collection_modifyitems(config, items):
     def left_out(item):
         slow, peers = item.get_closest_marker("slow"), item.iter_markers("peer")
         missing = any(importlib.util.find_spec(peer.args[0]) is None for peer in peers)
+        missing = missing or any(shutil.which(one.args[0]) is None for one in item.iter_markers("program"))
         return missing or (slow is not None and not config.getoption("--slow"))
 
     deselected = [item for item in items if left_out(item)]

@@ -22,6 +22,7 @@ COMMANDS = {
     "train": "learn a model from labelled documents",
     "predict": "label documents, a line for each",
     "evaluate": "compare a model's labels with the right ones",
+    "report": "one HTML file: figures, features, mistakes with coloured words; two models side by side",
     "inspect": "what a model holds, its strongest features, why a document got its label",
     "convert": "turn files of any kind into shards or other files",
     "tune": "choose C or alpha on documents held out, or in folds",

@@ -25,7 +25,14 @@ COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
     ),
     "evaluate": (
         options.evaluate,
-        ("FILE... -m MODEL [options]", "Accuracy, precision and recall by label, confusions, log loss, calibration."),
+        (
+            "MODEL... FILE... [options]",
+            "Accuracy, precision and recall by label, confusions, calibration; of several models, which one is better.",
+        ),
+    ),
+    "report": (
+        options.report,
+        ("MODEL... FILE... -o PAGE [options]", "Write one HTML file: figures, features, and mistakes word by word."),
     ),
     "inspect": (options.inspect, ("MODEL [options]", "Print what a model holds; nothing in the file is run.")),
     "convert": (
@@ -62,7 +69,10 @@ COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
     ),
     "tag evaluate": (
         tag_options.evaluate,
-        ("FILE... -m MODEL [options]", "Precision, recall and F1 of spans as conlleval prints them, or those of tags."),
+        (
+            "MODEL... FILE... [options]",
+            "Precision, recall and F1 of spans as conlleval prints them, or those of tags; which of several is better.",
+        ),
     ),
     "parse train": (
         parse_options.train,

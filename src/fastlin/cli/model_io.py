@@ -3,7 +3,8 @@
 import argparse
 import os
 import warnings
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,14 @@ from fastlin.cli.inputs import InputSource, documents_of, labels_of
 from fastlin.cli.labels import all_known, all_shown
 from fastlin.cli.progress import Progress
 from fastlin.cli.reading import of_dev
+from fastlin.data import Block, Documents
 from fastlin.data.readers import sources
-from fastlin.inspection import RankingAccumulator, Report, ReportAccumulator
+from fastlin.inspection import Report, ReportAccumulator
 from fastlin.inspection.weights import is_about_language, is_parser, learner_of, rows_of
 from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.validation import refuse_missing
 
+ARCHIVE = b"PK\x03\x04"  # what a zip begins with
 WANTED: dict[tuple[str, ...], str] = {
     ("tagger",): "no tagger",
     ("parser",): "no parser",
@@ -87,6 +90,26 @@ def kind_of(model: Any) -> str | None:
     return "clustering" if hasattr(model, "predict") else None
 
 
+def named_models(options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The models that a command names, with -m or before its documents, and the files of documents."""
+    models, files = [options.model] if options.model else [], list(options.files)
+    while files and _is_archive(files[0]):
+        models.append(files.pop(0))
+    if not models:
+        raise UserError("which model? Name its file before the documents, or with -m")
+    if not files:
+        raise UserError("which documents? Only models are named")
+    return models, files
+
+
+def _is_archive(path: str) -> bool:
+    """Whether a file begins as model files do, and as no documents."""
+    if path == "-" or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(ARCHIVE)) == ARCHIVE
+
+
 def load(path: str, jobs: int | None = None, verify: bool = True, kinds: tuple[str, ...] = ("classifier",)) -> Any:
     """A model of one of these kinds, which works on so many threads."""
     model = fastlin.load(path, verify=verify)
@@ -147,41 +170,60 @@ def set_first_index(learner: Any, index: int) -> None:
 
 def on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> Report:
     """The report of a model on the documents held out."""
-    return evaluate(model, [options.dev], of_dev(options), progress)
+    return evaluate([model], [options.dev], of_dev(options), progress)[0]
+
+
+class Answers(NamedTuple):
+    """What a model says of a block of documents, and the right labels as it spells them."""
+
+    labels: list[Any]
+    predicted: list[Any]
+    probabilities: NDArray[np.float64] | None
+    rows: Any  # what its learner was given
 
 
 def evaluate(
-    model: Any,
+    models: Sequence[Any],
     files: list[str],
     options: argparse.Namespace,
     progress: Progress,
-    ranks: RankingAccumulator | None = None,
-) -> Report:
-    """The report of a model on labelled files, of which a block at a time is in memory; scores are added to `ranks`."""
-    learner, classes = learner_of(model), all_shown(model.classes_)
-    tally = ReportAccumulator(classes)
+    see: Callable[[Block | Documents, list[Answers]], None] | None = None,
+) -> list[Report]:
+    """The report of each model on labelled files, of which a block at a time is in memory; `see` sees the answers."""
+    tallies = [ReportAccumulator(all_shown(model.classes_)) for model in models]
     with (
-        InputSource(files, options, first_index=first_index(model)) as source,
+        InputSource(files, options, first_index=first_index(models[0])) as source,
         progress.stage(f"evaluating on {source.name}", source.bytes) as stage,
     ):
-        check_first_index(model, source)
+        for model in models:
+            check_first_index(model, source)
         for block in source.blocks(stage):
-            X = rows_of(model, documents_of(block, model))  # made once, for labels and for probabilities
-            probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None
-            labels = labels_of(block, source.name)
-            if isinstance(learner, ComponentClassifier):  # to which −1 is no label that it might miss
-                refuse_missing(labels, source.name)
-            labels = all_known(all_shown(labels), classes)
-            if "" in labels and "" not in classes:
-                raise UserError(f"{source.name}: {labels.count(''):,} documents have an empty label, which is none")
-            tally.add(labels, all_shown(learner.predict(X)), probabilities)
-            if ranks is not None:
-                ranks.add(labels, scores_of(learner, X) if probabilities is None else probabilities)
-    found = tally.report()
-    if not any(one.documents for one in found.labels if one.label in classes):
-        names = ", ".join(str(one.label) for one in found.labels if one.documents)
-        warnings.warn(f"{source.name}: the model knows none of the labels, {names:.100}", stacklevel=2)
-    return found
+            answers = [_answers(model, block, source.name) for model in models]
+            for tally, one in zip(tallies, answers, strict=True):
+                tally.add(one.labels, one.predicted, one.probabilities)
+            if see is not None:
+                see(block, answers)
+    reports = [tally.report() for tally in tallies]
+    for model, found in zip(models, reports, strict=True):
+        known = all_shown(model.classes_)
+        if not any(one.documents for one in found.labels if one.label in known):
+            names = ", ".join(str(one.label) for one in found.labels if one.documents)
+            warnings.warn(f"{source.name}: the model knows none of the labels, {names:.100}", stacklevel=2)
+    return reports
+
+
+def _answers(model: Any, block: Block | Documents, name: str) -> Answers:
+    """What a model says of a block of the files of this name."""
+    learner, classes = learner_of(model), all_shown(model.classes_)
+    X = rows_of(model, documents_of(block, model))  # made once, for labels and for probabilities
+    probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None
+    labels = labels_of(block, name)
+    if isinstance(learner, ComponentClassifier):  # to which −1 is no label that it might miss
+        refuse_missing(labels, name)
+    labels = all_known(all_shown(labels), classes)
+    if "" in labels and "" not in classes:
+        raise UserError(f"{name}: {labels.count(''):,} documents have an empty label, which is none")
+    return Answers(labels, all_shown(learner.predict(X)), probabilities, X)
 
 
 def check_first_index(model: Any, source: InputSource) -> None:

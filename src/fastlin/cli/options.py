@@ -6,6 +6,7 @@ from fastlin.cli.arguments import (
     CommandParser,
     assignment,
     choice,
+    columns,
     encoding,
     error_handler,
     number,
@@ -76,6 +77,19 @@ def reading(parser: CommandParser, labelled: bool = True) -> None:
         help="of svmlight's columns, 0 or 1; that of the model, or to learn 1 if 0 does not occur",
     )
     decoding(group)
+
+
+def column_layout(group: argparse._ArgumentGroup) -> None:
+    """How the columns of sentences are told apart, and which of them are features."""
+    group.add_argument(
+        "--columns", type=columns, metavar="COLUMN,…", help="what features see (default: all but the label)"
+    )
+    group.add_argument(
+        "--separator", type=choice(("tab", "blanks")), metavar="NAME", help="tab or blanks: between columns"
+    )
+    group.add_argument(
+        "--comments", action=argparse.BooleanOptionalAction, help="whether a line that begins with # is one"
+    )
 
 
 def decoding(group: argparse._ArgumentGroup) -> None:
@@ -231,8 +245,13 @@ def predict(parser: CommandParser) -> None:
 
 
 def evaluate(parser: CommandParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled documents; - is standard input")
-    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that train has saved")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="models (or -m), then labelled documents; - is standard input",
+    )
+    parser.add_argument("-m", "--model", metavar="FILE", help="a model that train has saved; of several, the first")
     parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
     parser.add_argument("--min-f1", type=float, metavar="X", help="exit with 1 if the mean of the F1 is below X")
     group = parser.add_argument_group("figures of scores, which need memory for a number a label a document")
@@ -242,6 +261,25 @@ def evaluate(parser: CommandParser) -> None:
     group.add_argument("--min-precision", type=float, metavar="X", help="each label's lowest threshold that has it")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads")
     reading(parser)
+
+
+def report(parser: CommandParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a model, or two, then documents or sentences; - is standard input",
+    )
+    parser.add_argument("-m", "--model", metavar="FILE", help="the model, or the first of two, if not among the files")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the HTML file")
+    parser.add_argument("--title", metavar="TEXT", help="its title")
+    parser.add_argument("--mistakes", type=int, default=50, metavar="N", help="list N mistakes (default 50)")
+    parser.add_argument(
+        "--top", dest="features", type=int, default=15, metavar="N", help="strongest features a label (default 15)"
+    )
+    parser.add_argument("--jobs", type=int, metavar="N", help="threads")
+    reading(parser)
+    column_layout(parser.add_argument_group("reading sentences in columns, for models that tag"))
 
 
 def inspect(parser: CommandParser) -> None:

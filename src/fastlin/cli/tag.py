@@ -1,11 +1,9 @@
 """`fastlin tag`: taggers of sentences in columns, a token a line."""
 
 import argparse
-import itertools
 import json
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,12 +12,11 @@ from fastlin.cli import model_io, tag_tuning, taggers
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress
 from fastlin.cli.sentence_inputs import Sentences, TextLines, TextSentence, labels_of, tokens_of
+from fastlin.cli.tag_judges import KeptTags, judge
 from fastlin.cli.train import checkpoints, fit
-from fastlin.inspection import Report
 from fastlin.sequence.conll_lines import Sentence
-from fastlin.sequence.metrics import Errors, SpanReport, SpanTally, TagTally, errors
+from fastlin.sequence.span_comparison import compare_spans
 
-MAX_SHOWN_TAGS = 5  # of those that a model never saw
 MISSING = "_"  # where there are fewer paths than were asked for
 
 
@@ -85,13 +82,24 @@ def _sentences_to_tag(options: argparse.Namespace, model: Any) -> Any:
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    """How a tagger does on labelled sentences."""
-    model = model_io.load(options.model, options.jobs, kinds=("tagger",))
-    judged = _judge(model, options.files, options, Progress(options), options.mistakes)
-    print(json.dumps(judged.as_dict()) if options.json else judged)
+    """How a tagger does on labelled sentences, or which of several does better."""
+    paths, files = model_io.named_models(options)
+    models = [model_io.load(path, options.jobs, kinds=("tagger",)) for path in paths]
+    kept: KeptTags = ([], [[] for _ in models])
+    several = len(models) > 1
+    judged = judge(models, files, options, Progress(options), options.mistakes, kept if several else None)
+    compared = [compare_spans(kept[0], kept[1][0], other) for other in kept[1][1:]]
+    if options.json:
+        plain = [{"model": path, **one.as_dict()} for path, one in zip(paths, judged, strict=True)]
+        comparisons = [one.as_dict() for one in compared]
+        print(json.dumps({"models": plain, "comparisons": comparisons} if several else judged[0].as_dict()))
+    else:
+        parts = [f"{path}\n{one}" if several else str(one) for path, one in zip(paths, judged, strict=True)]
+        parts += [f"{paths[0]} and {path}\n{one}" for path, one in zip(paths[1:], compared, strict=True)]
+        print("\n\n".join(parts))
     for name, found, least in (
-        ("accuracy", judged.spans.accuracy, options.min_accuracy),
-        ("F1 of spans", judged.spans.f1, options.min_f1),
+        ("accuracy", judged[-1].spans.accuracy, options.min_accuracy),
+        ("F1 of spans", judged[-1].spans.f1, options.min_f1),
     ):
         if least is not None and found < least:
             print(f"fastlin tag evaluate: the {name} is below {least:g}", file=sys.stderr)
@@ -149,61 +157,6 @@ def _as_json(
 # --- figures
 
 
-class TaggerReport:
-    """The report of a tagger: the figures of spans, if tags have any, or else those of tags; mistakes."""
-
-    def __init__(self, spans: SpanReport, tags: Report, mistakes: Errors | None) -> None:
-        self.spans, self.tags, self.mistakes = spans, tags, mistakes
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it in plain types."""
-        return {**self.spans.as_dict(), "tags": self.tags.as_dict()}
-
-    def __str__(self) -> str:
-        first = self.spans if self.spans.types else self.tags
-        return "\n\n".join(map(str, [first] if self.mistakes is None else [first, self.mistakes]))
-
-
-def _judge(model: Any, files: list[str], options: argparse.Namespace, progress: Progress, shown: int) -> TaggerReport:
-    """The figures of a tagger on labelled files, of which a block at a time is in memory; mistakes need all of it."""
-    spans, tags = SpanTally(), TagTally()
-    kept: list[tuple[Any, list[str], list[str]]] = []
-    known, strange, met = set(map(str, model.classes_)), Counter[str](), False
-    with (
-        Sentences(files, options, model=model) as source,
-        progress.stage(f"evaluating on {source.name}", source.bytes) as stage,
-    ):
-        for block in source.blocks(stage):
-            right = labels_of(block)
-            met = met or not known.isdisjoint(itertools.chain.from_iterable(right))
-            strange.update(tag for tag in itertools.chain.from_iterable(right) if tag not in known)
-            found = [list(map(str, one)) for one in model.predict(tokens_of(block, model))]
-            spans.add(right, found)
-            tags.add(right, found)
-            if shown:
-                kept += zip(block, right, found, strict=True)
-    if not met:
-        raise UserError(f"{source.name}: the model knows none of the tags; --label says which column holds them")
-    if strange:
-        print(_strange_tags(source.name, strange), file=sys.stderr)
-    mistakes = _listed(kept, shown) if shown else None
-    return TaggerReport(spans.report(), tags.report(), mistakes)
-
-
-def _strange_tags(name: str, strange: Counter[str]) -> str:
-    """What to say of tags that the model never saw."""
-    shown = ", ".join(f"{tag} ({n:,})" for tag, n in strange.most_common(MAX_SHOWN_TAGS))
-    more = ", …" if len(strange) > MAX_SHOWN_TAGS else ""
-    tokens = f"{strange.total():,} token{'s' * (strange.total() > 1)}"
-    return f"{name}: {tokens} with tags that the model never saw, and never predicts: {shown}{more}"
-
-
-def _listed(kept: list[tuple[Any, list[str], list[str]]], n: int) -> Errors:
-    """The sentences that went wrong."""
-    sentences, right, found = (list(part) for part in zip(*kept, strict=True))
-    return errors(sentences, right, found, n)
-
-
 def _save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
     """Save a tagger and say what the file holds; with --dev, how it does, before and after quantisation."""
     facts: dict[str, Any] = {}
@@ -218,7 +171,7 @@ def _save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[s
 
 
 def _on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> dict[str, float]:
-    found = _judge(model, [options.dev], options, progress, 0).spans
+    found = judge([model], [options.dev], options, progress)[0].spans
     return {"dev_accuracy": found.accuracy, **({"dev_f1": found.f1} if found.types else {})}
 
 

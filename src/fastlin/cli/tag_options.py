@@ -1,9 +1,7 @@
 """The options of the commands of taggers."""
 
-import argparse
-
-from fastlin.cli.arguments import CommandParser, assignment, choice, column, columns, number, numbers
-from fastlin.cli.options import checkpoints, decoding, fitting, saving
+from fastlin.cli.arguments import CommandParser, assignment, choice, column, number, numbers
+from fastlin.cli.options import checkpoints, column_layout, decoding, fitting, saving
 
 TAGGERS = {
     "crf": "conditional random field to the optimum: --c1, --c2",
@@ -21,16 +19,8 @@ def in_columns(parser: CommandParser, label: str) -> None:
     group = parser.add_argument_group(
         "reading; a COLUMN is a number from 0 (from the last: -1), or a name of CoNLL-U's"
     )
-    group.add_argument(
-        "--columns", type=columns, metavar="COLUMN,…", help="what features see (default: all but the label)"
-    )
+    column_layout(group)
     group.add_argument("--label", type=column, metavar="COLUMN", help=label)
-    group.add_argument(
-        "--separator", type=choice(("tab", "blanks")), metavar="NAME", help="tab or blanks: between columns"
-    )
-    group.add_argument(
-        "--comments", action=argparse.BooleanOptionalAction, help="whether a line that begins with # is one"
-    )
     decoding(group)
 
 
@@ -110,8 +100,13 @@ def predict(parser: CommandParser) -> None:
 
 
 def evaluate(parser: CommandParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled sentences; - is standard input")
-    parser.add_argument("-m", "--model", required=True, metavar="FILE", help="a model that tag train has saved")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="models (or -m), then labelled sentences; - is standard input",
+    )
+    parser.add_argument("-m", "--model", metavar="FILE", help="a model that tag train has saved; of several, the first")
     parser.add_argument("--mistakes", type=int, default=0, metavar="N", help="list N sentences that went wrong")
     parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
     parser.add_argument("--min-f1", type=float, metavar="X", help="exit with 1 if the F1 of spans is below X")

@@ -203,6 +203,16 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        return html.block(self.html_table(), *self.coloured_words())
+
+    def html_table(self) -> html.Markup:
+        """The strongest features as HTML.
+
+        Returns
+        -------
+        Markup
+            A string.
+        """
         shown = self.strongest()
         largest = max((abs(part) for _, _, part in shown), default=0.0)
         rest = float(self._apart(self.contributions).sum()) - sum(part for _, _, part in shown)
@@ -212,10 +222,16 @@ class Explanation:
         rows.append(("", float(self._apart(self.intercept)), "", "the intercept"))
         rather = "" if self.against is None else f" rather than {self.against}"
         head = f"{self.label}{rather}: ahead by {self.margin:.4g}"
-        return html.block(html.table(["", "contribution", "value", "feature"], rows, head), *self._coloured_words())
+        return html.table(["", "contribution", "value", "feature"], rows, head)
 
-    def _coloured_words(self) -> list[html.Markup]:
-        """The document with its words coloured by what they contribute."""
+    def coloured_words(self) -> list[html.Markup]:
+        """The document's text as HTML, its words in the colour of what they contribute.
+
+        Returns
+        -------
+        list of Markup
+            One string; none if it is not known where the features stand in a text.
+        """
         words = self.words()
         if self.located is None or not words:
             return []

@@ -49,15 +49,23 @@ def bar(value: float, largest: float) -> Markup:
 
 def table(head: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "") -> Markup:
     """A table: numbers to the right, strings to the left."""
-    top = "".join(f'<th style="{_CELL}; text-align: left">{escaped(cell)}</th>' for cell in head)
+    rows = [tuple(row) for row in rows]
+    sides = ["right" if rows and _is_number(cell) else "left" for cell in (rows[0] if rows else head)]
+    top = "".join(
+        f'<th style="{_CELL}; text-align: {side}">{escaped(cell)}</th>' for cell, side in zip(head, sides, strict=False)
+    )
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     above = f'<caption style="text-align: left; font-weight: bold">{escaped(caption)}</caption>' if caption else ""
     top = f"<thead><tr>{top}</tr></thead>" if top else ""
     return Markup(f"{_TABLE}{above}{top}<tbody>{body}</tbody></table>")
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not _is_number(value):
         return f'<td style="{_CELL}; text-align: left">{escaped("" if value is None else value)}</td>'
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
     return f'<td style="{_CELL}; text-align: right; font-variant-numeric: tabular-nums">{escaped(shown)}</td>'
@@ -66,9 +74,9 @@ def _cell(value: Any) -> str:
 def heat_map(names: Sequence[Any], cells: Sequence[Sequence[float]], digits: int = 2, corner: str = "") -> Markup:
     """A matrix of numbers, coloured by their size; what is not finite has no colour."""
     largest = max((abs(cell) for row in cells for cell in row if math.isfinite(cell)), default=0.0)
-    top = "".join(f'<th style="{_CELL}">{escaped(name)}</th>' for name in (corner, *names))
+    top = "".join(f'<th style="{_CELL}; white-space: nowrap">{escaped(name)}</th>' for name in (corner, *names))
     body = "".join(
-        f'<tr><th style="{_CELL}; text-align: left">{escaped(name)}</th>'
+        f'<tr><th style="{_CELL}; text-align: left; white-space: nowrap">{escaped(name)}</th>'
         + "".join(
             f'<td style="{_CELL}; text-align: right; background: {shade(cell, largest)}">'
             f"{escaped(f'{cell:,.{digits}f}')}</td>"

@@ -134,7 +134,9 @@ class LanguageSummary:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        parts = [html.table((), [("model", self.part), *([] if self.words is None else [("words", self.words)])])]
+        parts = [
+            html.table((), [("model", self.part), *([] if self.words is None else [("words", f"{self.words:,}")])])
+        ]
         if self.orders:
             columns = _columns(self.orders)
             cells = zip(*(column for _, column in columns), strict=True)

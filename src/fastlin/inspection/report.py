@@ -115,7 +115,8 @@ class Report:
         """
         return asdict(self)
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
         """The figures of all documents, in a line."""
         right = sum(count for true, predicted, count in self.confusion if true == predicted)
         head = f"accuracy {self.accuracy:.4f} ({right:,} of {self.documents:,}), macro F1 {self.macro_f1:.4f}"
@@ -124,7 +125,7 @@ class Report:
         return f"{head}, log loss {self.log_loss:.4f}, calibration error {self.calibration_error:.4f}"
 
     def __str__(self) -> str:
-        lines = [self._headline()]
+        lines = [self.headline]
         width = max(5, *(len(str(one.label)) for one in self.labels))
         lines += ["", f"{'label':<{width}}  precision  recall      F1  {self.unit:>9}  predicted"]
         lines += [
@@ -142,7 +143,7 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return html.block(html.paragraph(self._headline()), *self.html_tables())
+        return html.block(html.paragraph(self.headline), *self.html_tables())
 
     def html_tables(self) -> list[html.Markup]:
         """The figures of each label, what was taken for what, and how far probabilities can be believed.
