@@ -59,6 +59,11 @@ def of_guide(printed: str) -> None:
     assert sum(a == b for a, b in zip(labels, right, strict=True)) > 300
 
 
+def of_inspection(printed: str) -> None:
+    assert "good" in printed
+    assert "no difference that chance would not make" in printed
+
+
 def of_learners(printed: str) -> None:
     assert int(re.search(r"first in (\d+)%", printed)[1]) > 60
 
@@ -83,6 +88,7 @@ PAGES = {
     "grammars": Page(examples=0, blocks=5),
     "channel": Page(examples=0, blocks=5),
     "language-models": Page(examples=13, flags=LOOSE),
+    "inspection": Page(examples=0, blocks=3, check=of_inspection),
     "learners": Page(examples=0, blocks=3, check=of_learners),
     "model-files": Page(examples=21),
     "selection": Page(examples=11),
