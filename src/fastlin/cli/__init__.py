@@ -43,6 +43,7 @@ COMMANDS = {
     "lm prune": "leave out the n-grams that matter least",
     "spell train": "learn to correct spelling, from text, a language model or a dictionary",
     "spell correct": "correct the misspelt words of a text by their context",
+    "completion": "a script that completes commands and options in bash, zsh or fish",
     "demo": "train every learner on the docstrings of this Python's standard library",
 }
 

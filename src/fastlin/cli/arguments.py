@@ -3,7 +3,7 @@
 import argparse
 import codecs
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from fastlin.cli.errors import UserError, did_you_mean
@@ -37,17 +37,18 @@ class CommandParser(argparse.ArgumentParser):
         return self.parse_args(words)
 
 
-def choice(values: Sequence[str], aliases: dict[str, str] | None = None) -> Callable[[str], str]:
+class Choice:
     """The type of an option that takes one of some values."""
 
-    def check(text: str) -> str:
-        name = (aliases or {}).get(text, text)
-        if name in values:
-            return name
-        hint = did_you_mean(text, [*values, *(aliases or {})])
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(values)}{hint}")
+    def __init__(self, values: Sequence[str], aliases: dict[str, str] | None = None) -> None:
+        self.values, self._aliases = tuple(values), aliases or {}
 
-    return check
+    def __call__(self, text: str) -> str:
+        name = self._aliases.get(text, text)
+        if name in self.values:
+            return name
+        hint = did_you_mean(text, [*self.values, *self._aliases])
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(self.values)}{hint}")
 
 
 def span(text: str) -> tuple[int, int]:

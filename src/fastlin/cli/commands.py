@@ -119,6 +119,10 @@ COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
         spell_options.correct,
         ("[FILE...] -m MODEL [options]", "Print a text with its misspelt words corrected; all else stays as it is."),
     ),
+    "completion": (
+        options.completion,
+        ("SHELL", "Print a script that completes commands, options and values; a shell's startup file reads it."),
+    ),
     "demo": (options.demo, ("", "Train every learner on the docstrings of this Python's standard library.")),
 }
 

@@ -3,9 +3,9 @@
 import argparse
 
 from fastlin.cli.arguments import (
+    Choice,
     CommandParser,
     assignment,
-    choice,
     columns,
     encoding,
     error_handler,
@@ -54,7 +54,7 @@ def reading(parser: CommandParser, labelled: bool = True) -> None:
     group = parser.add_argument_group("reading; a COLUMN is a number from 0, or a name")
     group.add_argument(
         "--format",
-        type=choice(FORMATS),
+        type=Choice(FORMATS),
         metavar="NAME",
         help=f"{', '.join(FORMATS)}; by the name of the file if not given",
     )
@@ -85,7 +85,7 @@ def column_layout(group: argparse._ArgumentGroup) -> None:
         "--columns", type=columns, metavar="COLUMN,…", help="what features see (default: all but the label)"
     )
     group.add_argument(
-        "--separator", type=choice(("tab", "blanks")), metavar="NAME", help="tab or blanks: between columns"
+        "--separator", type=Choice(("tab", "blanks")), metavar="NAME", help="tab or blanks: between columns"
     )
     group.add_argument(
         "--comments", action=argparse.BooleanOptionalAction, help="whether a line that begins with # is one"
@@ -103,7 +103,7 @@ def decoding(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--on-error",
-        type=choice(("raise", "skip")),
+        type=Choice(("raise", "skip")),
         default="raise",
         metavar="DO",
         help="raise or skip malformed lines",
@@ -118,7 +118,7 @@ def features(parser: CommandParser) -> None:
     )
     group.add_argument(
         "--analyzer",
-        type=choice(ANALYZERS),
+        type=Choice(ANALYZERS),
         default="word",
         metavar="NAME",
         help=f"{', '.join(ANALYZERS)} (default word)",
@@ -135,7 +135,7 @@ def features(parser: CommandParser) -> None:
         "--lowercase", action=argparse.BooleanOptionalAction, default=True, help="in lower case (default)"
     )
     group.add_argument(
-        "--stop-words", type=choice(("english",)), metavar="NAME", help="english: leave out what is frequent in English"
+        "--stop-words", type=Choice(("english",)), metavar="NAME", help="english: leave out what is frequent in English"
     )
     weighing = group.add_mutually_exclusive_group()
     weighing.add_argument(
@@ -156,7 +156,7 @@ def learning(parser: CommandParser, path: bool = False) -> None:
     """Who learns, and how."""
     group = parser.add_argument_group("learner")
     group.add_argument(
-        "--learner", type=choice(tuple(LEARNERS), ALIASES), default="logistic", metavar="NAME", help="see below"
+        "--learner", type=Choice(tuple(LEARNERS), ALIASES), default="logistic", metavar="NAME", help="see below"
     )
     if path:
         group.add_argument("--parameter", metavar="NAME", help="what is tuned; C or alpha, whichever the learner has")
@@ -171,7 +171,7 @@ def learning(parser: CommandParser, path: bool = False) -> None:
     fitting(group)
     group.add_argument(
         "--dtype",
-        type=choice(("float32", "float64")),
+        type=Choice(("float32", "float64")),
         default="float32",
         metavar="TYPE",
         help="float32 or float64: of values and weights",
@@ -194,7 +194,7 @@ def saving(parser: CommandParser, required: bool) -> None:
     group.add_argument("-m", "--model", required=required, metavar="FILE", help="where to save the model")
     group.add_argument(
         "--quantise",
-        type=choice(("float32", "float16", "int8")),
+        type=Choice(("float32", "float16", "int8")),
         metavar="TYPE",
         help="float32, float16 or int8: weights in fewer bits, to serve them",
     )
@@ -305,14 +305,14 @@ def convert(parser: CommandParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="a folder of shards, or a file")
     parser.add_argument(
         "--to",
-        type=choice(("arrow", "npy", "svmlight", "tsv", "jsonl")),
+        type=Choice(("arrow", "npy", "svmlight", "tsv", "jsonl")),
         metavar="NAME",
         help="arrow, npy, svmlight, tsv, jsonl; by the name of PATH if not given",
     )
     parser.add_argument("--save-vectoriser", metavar="FILE", help="save what makes features of texts, to use it again")
     parser.add_argument(
         "--dtype",
-        type=choice(("float32", "float64")),
+        type=Choice(("float32", "float64")),
         default="float32",
         metavar="TYPE",
         help="float32 or float64: of the values",
@@ -328,7 +328,7 @@ def tune(parser: CommandParser) -> None:
     parser.add_argument("--folds", type=int, metavar="N", help="or each of N parts of FILE by a learner of the others")
     parser.add_argument(
         "--metric",
-        type=choice(("accuracy", "macro_f1", "log_loss")),
+        type=Choice(("accuracy", "macro_f1", "log_loss")),
         default="accuracy",
         metavar="NAME",
         help="accuracy, macro_f1 or log_loss: what decides",
@@ -338,6 +338,10 @@ def tune(parser: CommandParser) -> None:
     features(parser)
     reading(parser)
     sizes(parser)
+
+
+def completion(parser: CommandParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
 
 
 def demo(parser: CommandParser) -> None:
