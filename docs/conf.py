@@ -23,9 +23,8 @@ project = "fastlin"
 author = "fastlin developers"
 version = release = __version__
 extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser"]
-exclude_patterns = ["_static"]
+exclude_patterns = ["_static", "**sg_execution_times.rst"]
 default_role = "py:obj"  # `Perceptron` in a docstring is a link where there is such a page
-suppress_warnings = ["toc.empty_glob"]
 smartquotes = False  # quotes are code here
 toc_object_entries = False
 add_module_names = False
