@@ -14,7 +14,7 @@ COMPILED = re.compile(
 SHARED = {
     "Chain": "sequence/chain has the public class, engine/chain/chain the struct that its kernels see",
     "TrainingRows": "optim/epochs has what a learner is given, engine/online/minibatch what kernels see of it",
-    "TransitionWeights": "inspection/transitions shows to a user the weights that sequence/crf/objective lays out",
+    "TransitionWeights": "inspection/transitions shows to a user the weights that sequence/transition_weights lays out",
 }
 
 

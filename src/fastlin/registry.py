@@ -25,6 +25,11 @@ def _model(path: str) -> PublicName:
     return PublicName(f"fastlin.{path}", f"fastlin.{path.split('.', 1)[0]}._codec")
 
 
+def _tagger(room: str) -> PublicName:
+    """A model of sequences, whose codec lies beside it: a tagger that is loaded imports no other."""
+    return PublicName(f"fastlin.sequence.{room}.model", f"fastlin.sequence.{room}._codec")
+
+
 def _alike(module: str, *names: str) -> dict[str, PublicName]:
     """Names that one module defines, and that no model file holds."""
     return dict.fromkeys(names, PublicName(module))
@@ -107,11 +112,20 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
         "SelectFeatures": _model("select.features"),
         **_alike("fastlin.select.scores", "chi2", "information_gain"),
     },
+    "fastlin.data": {
+        **_alike("fastlin.data.blocks", "Block", "Documents"),
+        **_alike("fastlin.data.corpus", "Corpus", "Segment", "convert"),
+        **_alike("fastlin.data.errors", "MalformedLines", "ReadError"),
+        "CorpusError": PublicName("fastlin.data.npy_files"),
+        **_alike("fastlin.data.reader", "FORMATS", "Reader", "read"),
+        "load_svmlight": PublicName("fastlin.data.readers.svmlight"),
+        "dump_svmlight": PublicName("fastlin.data.svmlight_writer"),
+    },
     "fastlin.sequence": {
-        "CRF": _model("sequence.crf.model"),
-        "HMM": _model("sequence.hmm.model"),
-        "MEMM": _model("sequence.memm.model"),
-        "StructuredPerceptron": _model("sequence.perceptron.model"),
+        "CRF": _tagger("crf"),
+        "HMM": _tagger("hmm"),
+        "MEMM": _tagger("memm"),
+        "StructuredPerceptron": _tagger("perceptron"),
         "Attributes": PublicName("fastlin.sequence.tokens"),
         "metrics": PublicName("fastlin.sequence.metrics", attribute=""),
         **_alike("fastlin.sequence.constraints", "AllBut", "Constraints"),
@@ -250,6 +264,7 @@ def public_names(package: str) -> Names:
     def look_up(name: str) -> Any:
         if name in entries:
             entry = entries[name]
+            importlib.import_module("fastlin.runtime.sklearn_import")  # before a module imports scikit-learn
             module = importlib.import_module(entry.module)
             return module if entry.attribute == "" else getattr(module, entry.attribute or name)
         if name in rooms:

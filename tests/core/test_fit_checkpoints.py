@@ -12,7 +12,7 @@ from fastlin.lm import WordClasses
 from fastlin.model_files.classes import class_of
 from fastlin.registry import CLASSES
 from fastlin.select import SelectFeatures
-from fastlin.sequence.crf import model as crf
+from fastlin.sequence.crf import training as crf
 from fastlin.storage import Checkpoint, ModelFileError, read_archive, write_archive
 from fastlin.storage.json_values import decode, encode
 from support.estimators import refused, text_like

@@ -67,7 +67,7 @@ class Perceptron:
         exact = self.loss == "perceptron" or not self.theta.any()  # sums of whole numbers: there ties are ties
         self.closest = min([self.closest, *(abs(gap) for gap in gaps if gap != 0 or not exact)])
 
-    def learn(self, x, y):
+    def learn(self, x, y, weight=1.0):
         """One sequence."""
         if not len(x):
             return
@@ -84,13 +84,13 @@ class Perceptron:
         self.wrong += distances[0]
         if self.loss == "mira":
             rivals = [place for place in range(min(self.n_best, len(paths))) if distances[place]]
-            step = self.mira(own, x, rivals, paths, distances)
+            step = self.mira(own, x, rivals, paths, distances, weight * self.C)
         elif best != y:
             delta = own - self.features(x, best)
-            tau = 1.0
+            tau = weight
             if self.loss == "pa":
                 norm = delta @ delta
-                tau = min(self.C, (np.sqrt(distances[0]) - self.theta @ delta) / norm) if norm else 0.0
+                tau = min(weight * self.C, (np.sqrt(distances[0]) - self.theta @ delta) / norm) if norm else 0.0
             step = tau * delta
         else:
             step = None
@@ -100,7 +100,7 @@ class Perceptron:
         self.t += 1
         self.sum = self.sum + self.theta
 
-    def mira(self, own, x, rivals, paths, distances):
+    def mira(self, own, x, rivals, paths, distances, C):
         """The minimum of ½‖θ′ − θ‖² + C Σ max(0, d_i − θ′·Δ_i), by its dual."""
         if not rivals:
             return None
@@ -113,18 +113,18 @@ class Perceptron:
         for _ in range(100_000):
             before = alpha.copy()
             for i in np.flatnonzero(np.diag(G)):
-                alpha[i] = min(max(alpha[i] + (losses[i] - G[i] @ alpha) / G[i, i], 0.0), self.C)
+                alpha[i] = min(max(alpha[i] + (losses[i] - G[i] @ alpha) / G[i, i], 0.0), C)
             if np.abs(alpha - before).max() < 1e-13:
                 break
         slopes = losses - G @ alpha  # proof: none is left but at a bound
-        assert (slopes[(alpha < self.C) & (np.diag(G) > 0)] < 1e-6).all()
+        assert (slopes[(alpha < C) & (np.diag(G) > 0)] < 1e-6).all()
         assert (slopes[alpha > 0] > -1e-6).all()
         return alpha @ deltas
 
-    def epoch(self, X, y):
+    def epoch(self, X, y, weights=None):
         self.updates = self.wrong = 0
-        for x, codes in zip(X, y, strict=True):
-            self.learn(x, codes)
+        for x, codes, weight in zip(X, y, [1.0] * len(X) if weights is None else weights, strict=True):
+            self.learn(x, codes, weight)
         return self
 
     def parts(self, theta):

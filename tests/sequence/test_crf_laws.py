@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import LogisticRegression
 from fastlin.runtime import parallel
 from fastlin.sequence import CRF
+from fastlin.sequence.crf.training import make_problem
 from oracles import chain as naive
 from oracles.chain import log_sum
 from support.sequences import fit, items, problem, stacked
@@ -70,7 +71,7 @@ def test_the_objective_and_its_gradient_are_sums_over_all_paths(name, scale):
     twin, model, (rows, lengths) = naive.CRF(X, y, 3, **LAYOUTS[name]), CRF(**LAYOUTS[name]), stacked(X)
     tokens, codes = model._learn(rows, np.concatenate(y), lengths)
     with parallel.WorkerPool(2) as workers:
-        posed = model._problem(tokens, codes, workers)
+        posed = make_problem(model, tokens, codes, workers)
         theta = np.random.default_rng(0).normal(size=posed.size) * scale
         gradient = np.empty(posed.size)
         value = posed.value(theta, gradient)

@@ -10,43 +10,13 @@ from sklearn.base import clone
 
 from fastlin.runtime import parallel
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
+from fastlin.sequence.crf.training import make_problem
 from oracles.chain import log_sum
 from oracles.structured_perceptron import Perceptron
 from support.resuming import stop_after_each_record
-from support.sequences import items, problem, stacked
+from support.sequences import CRF_LAYOUTS, flat, hidden_in_part, items, problem, stacked, table
 
-LAYOUTS = {
-    "observed": {},
-    "dense": {"weights": "dense"},
-    "cutoff": {"cutoff": 3},
-    "L1": {"c1": 0.3, "c2": 0.1},
-    "order 2": {"order": 2},
-    "order 2, dense": {"order": 2, "weights": "dense"},
-    "edges": {"edges": [1, 2]},
-    "edges, dense": {"edges": [0, 3], "weights": "dense"},
-    "weak prior": {"c2": 1e-3},
-    "strong prior": {"c2": 1e5},
-}
 ALL = 81  # paths: MIRA then does not depend on which of those that are equally good come first
-
-
-def hidden_in_part(y, n_labels=3, seed=1):
-    """Labels of which some are None, or sets with the right one; the first sequences have them all, one has none."""
-    rng = np.random.default_rng(seed)
-    hidden = []
-    for s, codes in enumerate(y):
-        if s % 5 == 4:
-            hidden.append(None)
-            continue
-        own = [int(code) for code in codes]
-        for t in range(len(own)) if s > 2 else ():
-            kind = rng.integers(4)
-            if kind == 0:
-                own[t] = None
-            elif kind == 1:
-                own[t] = {own[t], int(rng.integers(n_labels))}
-        hidden.append(own)
-    return hidden
 
 
 def allowed_paths(y, n_labels, length):
@@ -55,10 +25,6 @@ def allowed_paths(y, n_labels, length):
     if y is not None:
         sets = [range(n_labels) if one is None else one if isinstance(one, set) else {one} for one in y]
     return list(itertools.product(*map(sorted, sets)))
-
-
-def table(weights):
-    return weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
 
 
 def score(model, x, path):
@@ -85,12 +51,6 @@ def objective(model, X, y):
     return value + model.c2 * theta @ theta + model.c1 * np.abs(theta).sum()
 
 
-def flat(y, X):
-    return list(
-        itertools.chain.from_iterable([None] * len(x) if one is None else one for x, one in zip(X, y, strict=True))
-    )
-
-
 def fit(model, X, y, dtype=np.float64):
     """Fitted to read-only arrays with indices of 64 bits."""
     rows, lengths = stacked(X)
@@ -104,27 +64,27 @@ def problem_of(model, X, y):
     model = clone(model)
     rows, lengths = stacked(X)
     tokens, labels = model._learn(rows, flat(y, X), lengths)
-    return model, model._problem(tokens, labels, parallel.WorkerPool(1))
+    return model, make_problem(model, tokens, labels, parallel.WorkerPool(1))
 
 
 # --- CRF
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", CRF_LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_objective_is_the_sum_over_all_paths(layout, dtype):
     X, y = problem(15)
     hidden = hidden_in_part(y)
-    model = fit(CRF(tol=1e-6, max_iter=2000, **LAYOUTS[layout]), X, hidden, dtype)
+    model = fit(CRF(tol=1e-6, max_iter=2000, **CRF_LAYOUTS[layout]), X, hidden, dtype)
     assert model.converged_
     assert model.objective_ == pytest.approx(objective(model, X, hidden), rel=1e-10, abs=1e-10)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", CRF_LAYOUTS)
 def test_the_gradient_is_the_numerical_derivative(layout):
     X, y = problem(15)
     hidden = hidden_in_part(y)
-    model, found = problem_of(CRF(**LAYOUTS[layout]), X, hidden)
+    model, found = problem_of(CRF(**CRF_LAYOUTS[layout]), X, hidden)
     theta = np.random.default_rng(0).normal(size=found.size)
     gradient, spare = np.empty(found.size), np.empty(found.size)
     value = found.value(theta, gradient)

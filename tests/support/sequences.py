@@ -1,7 +1,22 @@
 """What the tests of models of sequences share: small problems, in every form that a model takes."""
 
+import itertools
+
 import numpy as np
 from scipy import sparse
+
+CRF_LAYOUTS = {
+    "observed": {},
+    "dense": {"weights": "dense"},
+    "cutoff": {"cutoff": 3},
+    "L1": {"c1": 0.3, "c2": 0.1},
+    "order 2": {"order": 2},
+    "order 2, dense": {"order": 2, "weights": "dense"},
+    "edges": {"edges": [1, 2]},
+    "edges, dense": {"edges": [0, 3], "weights": "dense"},
+    "weak prior": {"c2": 1e-3},
+    "strong prior": {"c2": 1e5},
+}
 
 
 def problem(n_sequences=12, n_features=4, n_labels=3, seed=0, longest=4, shortest=1):
@@ -38,3 +53,32 @@ def fit(model, X, y, **options):
     """Fitted to the CSR of some matrices."""
     rows, lengths = stacked(X)
     return model.fit(rows, np.concatenate(y), lengths=lengths, **options)
+
+
+def hidden_in_part(y, n_labels=3, seed=1):
+    """Labels of which some are None, or sets with the right one; the first sequences have them all, one has none."""
+    rng = np.random.default_rng(seed)
+    hidden = []
+    for s, codes in enumerate(y):
+        if s % 5 == 4:
+            hidden.append(None)
+            continue
+        own = [int(code) for code in codes]
+        for t in range(len(own)) if s > 2 else ():
+            kind = rng.integers(4)
+            if kind == 0:
+                own[t] = None
+            elif kind == 1:
+                own[t] = {own[t], int(rng.integers(n_labels))}
+        hidden.append(own)
+    return hidden
+
+
+def table(weights):
+    return weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
+
+
+def flat(y, X):
+    return list(
+        itertools.chain.from_iterable([None] * len(x) if one is None else one for x, one in zip(X, y, strict=True))
+    )

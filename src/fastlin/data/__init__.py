@@ -1,25 +1,5 @@
 """Corpora: readers of files, and rows in segments that learners visit one by one."""
 
-from fastlin.data.blocks import Block, Documents
-from fastlin.data.corpus import Corpus, Segment, convert
-from fastlin.data.errors import MalformedLines, ReadError
-from fastlin.data.npy_files import CorpusError
-from fastlin.data.reader import FORMATS, Reader, read
-from fastlin.data.readers.svmlight import load_svmlight
-from fastlin.data.svmlight_writer import dump_svmlight
+from fastlin.registry import public_names
 
-__all__ = [
-    "FORMATS",
-    "Block",
-    "Corpus",
-    "CorpusError",
-    "Documents",
-    "MalformedLines",
-    "ReadError",
-    "Reader",
-    "Segment",
-    "convert",
-    "dump_svmlight",
-    "load_svmlight",
-    "read",
-]
+__all__, __getattr__, __dir__ = public_names(__name__)

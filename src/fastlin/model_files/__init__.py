@@ -1,3 +1,6 @@
 """Model files: any model in one file, raw text in and a label out."""
 
-import fastlin.storage  # noqa: F401 - the engine before scikit-learn's libraries: a tenth of a second of the system less
+import fastlin.storage
+
+# isort: split
+import fastlin.runtime.sklearn_import  # noqa: F401 - and these without what they do not use

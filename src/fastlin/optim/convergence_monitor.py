@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from fastlin.core.callbacks import Report
 from fastlin.core.checkpoint_reader import CheckpointReader, CheckpointTarget, State
 from fastlin.core.fit_monitor import FitMonitor
-from fastlin.optim.certificate import Certificate
+
+if TYPE_CHECKING:
+    from fastlin.optim.certificate import Certificate
 
 Vector = NDArray[np.float64]
 MAX_NO_IMPROVEMENT = 10  # records in a row with neither a lower objective nor a smaller gradient
@@ -32,7 +34,7 @@ class ConvergenceMonitor(FitMonitor):
         total_weight: float,
         report: Report | None = None,
         checkpoint: CheckpointTarget | None = None,
-        certificate: Certificate | None = None,
+        certificate: "Certificate | None" = None,
         wants_gradient: bool = False,
     ) -> None:
         super().__init__(max_iter, report, checkpoint)

@@ -5,6 +5,7 @@ import copy
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.label_lists import LabelLists, as_lists
 from fastlin.sequence.one_sentence import MAX_TOKENS, FrozenTagger, FrozenWeights
 from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
+from fastlin.sequence.sample_weights import token_weights, weigh_sequences
 from fastlin.sequence.token_scores import as_sparse
 from fastlin.sequence.tokens import Attributes, Tokens, as_tokens, is_matrix
 from fastlin.validation.parameter_kinds import ABSENT, PLAIN, RUN, Integer, Kind, ParameterTable, estimator
@@ -285,10 +287,8 @@ class SequenceModel(Estimator, ABC):
         return values
 
     @reads
-    def score(self, X: Any, y: Any, *, lengths: Any = None, allowed: Any = None) -> float:
+    def score(self, X: Any, y: Any, *, lengths: Any = None, allowed: Any = None, sample_weight: Any = None) -> float:
         """The share of the tokens that get their label; one that is unknown is never got right.
-
-        The parameters are those of `log_proba`.
 
         Parameters
         ----------
@@ -300,6 +300,8 @@ class SequenceModel(Estimator, ABC):
             With a CSR: tokens a sequence.
         allowed : list, optional
             Which labels tokens may have, as for `predict`.
+        sample_weight : array of shape (n_sequences,), optional
+            How much the tokens of each sequence count.
 
         Returns
         -------
@@ -309,12 +311,15 @@ class SequenceModel(Estimator, ABC):
         Raises
         ------
         ValueError
-            If there are no tokens.
+            If there are no tokens, or none of a weight above 0.
         """
         tokens, best = self._best(X, lengths, allowed)
         if not tokens.n_tokens:
             raise ValueError("X has no tokens: there is no accuracy")
-        return float(np.mean(best == self._codes(y, tokens)))
+        weights = token_weights(sample_weight, tokens.starts)
+        if weights is not None and not weights.any():
+            raise ValueError("sample_weight is 0 for all tokens: there is no accuracy")
+        return float(np.average(best == self._codes(y, tokens), weights=weights))
 
     def _best(self, X: Any, lengths: Any, allowed: Any) -> tuple[Tokens, NDArray[np.int32]]:
         """The tokens, and the code of each in the path that is predicted."""
@@ -474,13 +479,14 @@ class SequenceModel(Estimator, ABC):
         """The codes of given labels; −1 for those unknown."""
         return LabelEncoder(self.classes_).codes(as_lists(y), tokens, unseen=-1)
 
-    def _learn(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, LabelCodes]:
+    def _learn(self, X: Any, y: Any, lengths: Any, sample_weight: Any = None) -> tuple[Tokens, LabelCodes]:
         """Tokens and codes to fit this copy of the model to; sets what is known of the columns, and `classes_`."""
         self._check_shared()
-        X = as_lists(X)
+        X, y, lengths, weights = weigh_sequences(as_lists(X), y, lengths, sample_weight)
         self._reset_features(X)
         tokens = self._tokens_to_learn(X, lengths, None)
         classes, labels = as_known_labels(y, tokens)
+        labels = replace(labels, weights=weights)
         self.n_features_in_, self.classes_ = tokens.rows.n_columns, classes
         Constraints.resolve(self.constraints, self.classes_)
         return tokens, labels

@@ -8,6 +8,7 @@ over blocks are taken in their order, so that nothing depends on the number of t
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from fastlin.engine.chain import chain as kernels
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
+from fastlin.sequence.sample_weights import NO_WEIGHTS
 
 Floats = NDArray[np.float64]
 Path = tuple[NDArray[np.int32], float]
@@ -93,10 +95,13 @@ class Chain:
 
     def expected(
         self, scores: Floats, starts: NDArray[np.int64], *, edges: Any = None, offsets: Any = None,
-        n_jobs: int | None = None,
+        weights: Floats = NO_WEIGHTS, n_jobs: int | None = None,
     ) -> Expected:  # fmt: skip
-        """The same, with the expected numbers of first labels, of transitions and of last histories."""
-        return self._sum(scores, starts, edges, offsets, n_jobs, counting=True)
+        """The same, with the expected numbers of first labels, of transitions and of last histories.
+
+        These are multiplied by the weights of sequences, if there are any.
+        """
+        return self._sum(scores, starts, edges, offsets, n_jobs, counting=True, weights=weights)
 
     def nbest(
         self, scores: Floats, starts: NDArray[np.int64], n: int, *, edges: Any = None, offsets: Any = None,
@@ -141,8 +146,9 @@ class Chain:
     # Parts
 
     def _sum(
-        self, scores: Floats, starts: NDArray[np.int64], edges: Any, offsets: Any, n_jobs: int | None, counting: bool
-    ) -> Expected:
+        self, scores: Floats, starts: NDArray[np.int64], edges: Any, offsets: Any, n_jobs: int | None, counting: bool,
+        weights: Floats = NO_WEIGHTS,
+    ) -> Expected:  # fmt: skip
         p, log_z = np.empty(scores.shape), np.empty(len(starts) - 1)
         given = self.given(scores, edges, offsets)
         size, P = len(self.padded[1]), len(self.padded[0])
@@ -150,10 +156,20 @@ class Chain:
         def none() -> tuple[Floats, Floats, Floats]:
             return np.zeros(P), np.zeros((size if counting else 0, P)), np.zeros(size)
 
-        def work(first: int, last: int) -> tuple[Floats, Floats, Floats]:
+        def count(first: int, last: int) -> tuple[Floats, Floats, Floats]:
             counts = none()
             kernels.marginals(self.padded, *given, starts, first, last, p, log_z, kernels.ChainCounts(*counts))
             return counts
+
+        def work(first: int, last: int) -> tuple[Floats, Floats, Floats]:
+            if not len(weights):
+                return count(first, last)
+            changes = first + 1 + np.flatnonzero(np.diff(weights[first:last]))  # of one weight at a time
+            sums = none()
+            for start, stop in pairwise([first, *changes.tolist(), last]):
+                for total, part in zip(sums, count(start, stop), strict=True):
+                    total += weights[start] * part
+            return sums
 
         found = self._run(work, starts, n_jobs)
         _refuse_impossible(log_z)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fastlin.engine.chain.token_labels import TokenLabels
 from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.label_lists import as_lists
+from fastlin.sequence.sample_weights import NO_WEIGHTS
 from fastlin.sequence.tokens import Tokens
 
 NOT_KNOWN = -1  # the code of a label that may be any
@@ -26,6 +27,7 @@ class LabelCodes:
     codes: NDArray[np.int32]  # [n_tokens]
     n_labels: int
     members: NDArray[np.uint8] = field(default_factory=lambda: NO_SETS)  # [n_sets, K]
+    weights: NDArray[np.float64] = field(default_factory=lambda: NO_WEIGHTS)  # of sequences; of length 0: all are 1
 
     @property
     def complete(self) -> bool:
@@ -35,11 +37,11 @@ class LabelCodes:
     @property
     def identity(self) -> tuple[NDArray[Any], ...]:
         """The arrays that a checkpoint is known by."""
-        return (self.codes, self.members) if len(self.members) else (self.codes,)
+        return tuple(array for array in (self.codes, self.members, self.weights) if array is self.codes or len(array))
 
     def bind(self) -> TokenLabels:
         """The codes as the kernels take them."""
-        return TokenLabels(self.codes, self.n_labels, self.members)
+        return TokenLabels(self.codes, self.n_labels, self.members, self.weights)
 
     def with_classes(self, places: NDArray[np.int32], n_labels: int) -> "LabelCodes":
         """The same among more labels, where the present ones have these places."""
@@ -47,30 +49,41 @@ class LabelCodes:
         codes[codes >= 0] = places[codes[codes >= 0]]
         members = np.zeros((len(self.members), n_labels), np.uint8)
         members[:, places] = self.members.reshape(-1, self.n_labels)
-        return LabelCodes(codes, n_labels, members)
+        return LabelCodes(codes, n_labels, members, self.weights)
+
+    def token_weights(self, starts: Numbers) -> NDArray[np.float64] | None:
+        """The weight of each token, that of its sequence; None: all are 1."""
+        return np.repeat(self.weights, np.diff(starts)) if len(self.weights) else None
 
     def in_complete(self, starts: Numbers) -> NDArray[np.bool_]:
         """Whether each token is in a sequence whose labels are all known."""
         unknown = np.append(0, np.cumsum(self.codes < 0))[starts]
         return np.repeat(np.diff(unknown) == 0, np.diff(starts))
 
+    def any_label(self) -> "LabelCodes":
+        """Codes that say the same of all tokens."""
+        return LabelCodes(np.zeros(len(self.codes), np.int32), self.n_labels, weights=self.weights)
+
     def masks(self) -> NDArray[np.bool_]:
         """Which labels each token may have, [n_tokens, K]."""
         rows = np.concatenate([np.eye(self.n_labels, dtype=bool), self._sets(), np.ones((1, self.n_labels), bool)])
         return rows[self._kinds()]
 
-    def log_choices(self) -> float:
+    def log_choices(self, starts: Numbers) -> float:
         """Σ log (K / labels that the token may have): −log p(y | x) where all labels are equally likely."""
+        weights = self.token_weights(starts)
         if self.complete:
-            return len(self.codes) * float(np.log(self.n_labels))
+            return (len(self.codes) if weights is None else float(weights.sum())) * float(np.log(self.n_labels))
         sizes = self._sizes()
         sizes[-1] = self.n_labels
-        return float(np.log(self.n_labels / sizes[self._kinds()]).sum())
+        logs = np.log(self.n_labels / sizes[self._kinds()])
+        return float(logs.sum() if weights is None else logs @ weights)
 
-    def said(self, starts: Numbers, length: int = 1) -> tuple[Numbers, Numbers]:
+    def said(self, starts: Numbers, length: int = 1, cutoff: int = 1) -> tuple[Numbers, Numbers]:
         """The paths of so many labels that are known or, where sets say so, possible: (last token, place) of each.
 
-        The labels (i, j) have the place i · K + j. No path goes over a token of which nothing is said.
+        The labels (i, j) have the place i · K + j. No path goes over a token of which nothing is said. Where a cutoff
+        counts them, those of a sequence of weight w are there ⌊w⌋ times, once at least.
         """
         kinds, sizes, K = self._kinds(), self._sizes(), self.n_labels
         labels = np.concatenate([np.arange(K), np.nonzero(self._sets())[1]])  # of all kinds, one behind the other
@@ -87,6 +100,9 @@ class LabelCodes:
             share = own[tokens - back]
             places += K**back * labels[first[tokens - back] + rank % share]
             rank //= share
+        if len(self.weights) and cutoff > 1:
+            times = np.repeat(np.clip(np.floor(self.weights), 1, cutoff).astype(np.int64), np.diff(starts))[tokens]
+            return np.repeat(tokens, times), np.repeat(places, times)
         return tokens, places
 
     def _sets(self) -> NDArray[np.bool_]:

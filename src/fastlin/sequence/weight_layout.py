@@ -56,11 +56,12 @@ def lay_out(
 ) -> tuple[Design, HybridLayout]:
     """The features that have weights: pairs seen in at least `cutoff[j]` tokens, or with every label.
 
-    A token has been seen with its label or, where a set is known, with each label of this; or with none.
+    A token has been seen with its label or, where a set is known, with each label of this; or with none. One of a
+    sequence of weight w counts as ⌊w⌋ tokens, as one at least.
     """
-    said, codes = tokens.rows, known.codes
-    if observed and not known.complete:
-        of_tokens, places = known.said(tokens.starts)
+    said, codes, most = tokens.rows, known.codes, int(cutoff.max(initial=1))
+    if (observed and not known.complete) or (most > 1 and len(known.weights)):
+        of_tokens, places = (known if observed else known.any_label()).said(tokens.starts, 1, most)
         said, codes = said.take(of_tokens), places.astype(np.int32)
     features, starts, labels = _pairs_of(Design.of(said), codes, n_labels, observed, cutoff)
     sizes = np.diff(starts)

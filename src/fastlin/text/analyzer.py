@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, strip_accents_ascii, strip_accents_unicode
 
 from fastlin.engine.text import vectorizer
 from fastlin.runtime.user_warnings import warn_user
@@ -33,7 +32,7 @@ from fastlin.validation.parameter_kinds import (
     sequence_of,
 )
 
-ACCENTS = {None: None, "ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
+ACCENTS = None, "ascii", "unicode"
 UNITS = {"word": vectorizer.WORDS, "char": vectorizer.CHARACTERS, "char_wb": vectorizer.IN_WORDS}
 MAX_NGRAM_WORDS = 1000  # words of an n-gram that the engine puts together
 MAX_NGRAM_CHARACTERS = 2**30  # characters
@@ -183,9 +182,9 @@ class AnalyzerMixin:
         """
         if self.preprocessor is not None:
             return self.preprocessor
-        accents = (
-            self.strip_accents if callable(self.strip_accents) else ACCENTS[self._one_of("strip_accents", ACCENTS)]
-        )
+        accents = self.strip_accents
+        if not callable(accents) and self._one_of("strip_accents", ACCENTS) is not None:
+            accents = getattr(_sklearn_text(), f"strip_accents_{accents}")
         if not self.lowercase:
             return accents or _same
         return _lower if accents is None else functools.partial(_lower_then, accents)
@@ -222,7 +221,7 @@ class AnalyzerMixin:
             None: no word is left out.
         """
         if self.stop_words is None or self.stop_words == "english":
-            return None if self.stop_words is None else ENGLISH_STOP_WORDS
+            return None if self.stop_words is None else _sklearn_text().ENGLISH_STOP_WORDS
         if isinstance(self.stop_words, str) or not isinstance(self.stop_words, Iterable):
             raise ValueError(
                 f"stop_words={self.stop_words!r:.60} is not a built-in stop list: give 'english', or a list of words"
@@ -388,6 +387,13 @@ class AnalyzerMixin:
 
     def _own_preprocessor(self) -> bool:
         return self.preprocessor is not None or self._overrides("build_preprocessor")
+
+
+def _sklearn_text() -> Any:
+    """Its module of vectorisers: imported by those who ask, as it imports scipy.stats."""
+    import sklearn.feature_extraction.text as sklearn_text
+
+    return sklearn_text
 
 
 def _same(text: Any) -> Any:

@@ -8,6 +8,8 @@ is observed to what is expected of these:
 
     −log p(Y | x) = log Z − log Σ_{y ∈ Y} e^{s(y)}        R_t = p(y_t | x) − p(y_t | x, Y)
 
+With weights of sequences, all that a sequence adds is multiplied by its own.
+
 The gradient of the features' weights is Xᵀ R, a gather over columns for which `passes` and `pairs` have the loops;
 that of the transitions are the expected transitions less those observed; of sequences whose labels are known in part
 the kernel takes what is observed from what is expected.
@@ -36,6 +38,7 @@ cdef struct Evaluation:      # of one block of sequences
     double* on_edges         # [longest, K, K]
     double* on_allowed_edges
     double* allowed_counts   # [size, P], which Q does not have
+    double* exact            # [size, P]  the same of all paths, where sequences have weights
     double loss
 
 
@@ -50,6 +53,7 @@ def evaluate(CSRView tokens not None, const int64_t[::1] sequences, Py_ssize_t f
     cdef Py_ssize_t K = R.shape[1], n
     cdef Chain chain = chain_from_arrays(padded, K)
     check_starts(sequences, first, last, tokens.stop)
+    labels.check_sequences(sequences.shape[0] - 1)
     n = sequences[last] - sequences[first]
     if (sequences[first] != tokens.start or sequences[last] != tokens.stop or weights.weights.K != K
             or labels.sets.K != K or labels.n < tokens.stop):
@@ -79,6 +83,9 @@ cdef double infer_sequences(CSRView tokens, const number* values, const int64_t[
         allocate_trellis(&run.free, chain, longest_, False, conditioned)
         if conditioned:
             run.on_edges = allocate_doubles(checked_product(longest_, K * K))
+        if labels.w != NULL:
+            run.exact = allocate_doubles(chain.size * P)
+            memset(run.exact, 0, chain.size * P * sizeof(double))
         if labels.partial:
             allocate_trellis(&run.allowed, chain, longest_, False, conditioned)
             run.allowed.S = allocate_doubles(checked_product(longest_, P))
@@ -89,7 +96,7 @@ cdef double infer_sequences(CSRView tokens, const number* values, const int64_t[
         with nogil:
             run.free.S = run.scores
             infer_each(&run, tokens, values, sequences, first, last, weights, chain, labels, R, counts, edges)
-            for t in range(chain.size):
+            for t in range(chain.size if labels.w == NULL else 0):
                 for k in range(P):
                     counts[t, k] += run.free.Q[t * P + k] * chain.M[t * P + k]
                     if labels.partial:
@@ -103,6 +110,7 @@ cdef double infer_sequences(CSRView tokens, const number* values, const int64_t[
         free(run.on_edges)
         free(run.on_allowed_edges)
         free(run.allowed_counts)
+        free(run.exact)
     return run.loss
 
 
@@ -115,9 +123,13 @@ cdef void infer_each(Evaluation* run, CSRView tokens, const number* values, cons
     cdef int64_t offset = 0, at
     cdef const int32_t* y
     cdef double* own_edges = NULL
-    cdef double log_z, own
+    cdef double* exact = run.exact if labels.w != NULL else &counts[0, 0]
+    cdef double log_z, own, weight = 1
     cdef bint known
     for s in range(first, last):
+        if labels.w != NULL and labels.w[s] != weight:
+            flush_counts(run, chain, labels.partial, weight, counts)
+            weight = labels.w[s]
         begin, T = sequences[s], sequences[s + 1] - sequences[s]
         if T == 0:
             continue
@@ -131,11 +143,11 @@ cdef void infer_each(Evaluation* run, CSRView tokens, const number* values, cons
         else:
             restrict_scores(&labels.sets, y, T, P, run.scores, run.allowed.S)
             own = chain_marginals(chain, &run.allowed, T, own_edges, NULL, run.allowed_counts, run.on_allowed_edges)
-        log_z = chain_marginals(chain, &run.free, T, own_edges, NULL, &counts[0, 0], run.on_edges)
+        log_z = chain_marginals(chain, &run.free, T, own_edges, NULL, exact, run.on_edges)
         if not -INFINITY < log_z < INFINITY:
             run.loss = -INFINITY
             return
-        run.loss += max(log_z - own, 0.0)        # p is at most 1, whatever rounding says
+        run.loss += weight * max(log_z - own, 0.0)        # p is at most 1, whatever rounding says
         for t in range(T):
             if known:
                 run.free.p[t * P + y[t]] -= 1
@@ -147,7 +159,31 @@ cdef void infer_each(Evaluation* run, CSRView tokens, const number* values, cons
                 edges[offset + t, y[t - 1], y[t]] -= 1
         else:
             subtract_allowed(run, T, K, P, &R[offset, 0], own_edges)
+        if weight != 1:
+            for k in range(T * K):
+                (&R[offset, 0])[k] *= weight
+            for k in range(K * K, T * K * K if own_edges else 0):
+                own_edges[k] *= weight
         offset += T
+    if labels.w != NULL:
+        flush_counts(run, chain, labels.partial, weight, counts)
+
+
+cdef void flush_counts(Evaluation* run, const Chain* chain, bint partial, double weight,
+                       double[:, ::1] counts) noexcept nogil:
+    """Add what is expected of the transitions of sequences of one weight to the counts, and begin anew."""
+    cdef Py_ssize_t t, k, c, P = chain.P
+    for t in range(chain.size):
+        for k in range(P):
+            c = t * P + k
+            counts[t, k] += weight * (run.free.Q[c] * chain.M[c] + run.exact[c])
+            if partial:
+                counts[t, k] -= weight * (run.allowed.Q[c] * chain.M[c] + run.allowed_counts[c])
+    memset(run.free.Q, 0, chain.size * P * sizeof(double))
+    memset(run.exact, 0, chain.size * P * sizeof(double))
+    if partial:
+        memset(run.allowed.Q, 0, chain.size * P * sizeof(double))
+        memset(run.allowed_counts, 0, chain.size * P * sizeof(double))
 
 
 cdef void subtract_allowed(Evaluation* run, Py_ssize_t T, Py_ssize_t K, Py_ssize_t P, double* R,

@@ -1,6 +1,7 @@
 """Stochastic steps of a CRF: a step for every mini-batch of sequences, which costs their non-zeros.
 
-With g the mean gradient of the batch's −log p(y | x), λ₁ and λ₂ the priors' share of a sequence, t the steps so far:
+With g the mean gradient of the batch's −w log p(y | x), w the weight of a sequence, λ₁ and λ₂ the priors' share of a
+sequence, t the steps so far:
 
     SGD       η = η₀ / (1 + η₀ λ₂ t),   θ ← (1 − η λ₂) θ − η g          θ = scale · w: a step changes `scale` and some w
     Adagrad   h = 1e-10 + √Σ g²,        θ ← soft(h θ − η₀ g, η₀ λ₁) / (h + η₀ λ₂)         (Duchi, Hazan & Singer 2011)
@@ -101,6 +102,7 @@ cdef struct SequenceBatch:   # what the kernel works on; the sequences of a mini
     const int32_t* y
     TokenLabelSets sets
     bint partial             # whether there are labels that are not known
+    const double* weights    # of the sequences, or NULL: all are 1
     const int64_t* order
     Py_ssize_t n
     const int64_t* starts
@@ -141,13 +143,13 @@ cdef inline void catch_up(const SequenceBatch* batch, const HybridWeights* weigh
 
 
 cdef inline void subtract_observed(const SequenceBatch* batch, const int32_t* y, Py_ssize_t T, Py_ssize_t K,
-                                   bint triples) noexcept nogil:
+                                   bint triples, double weight) noexcept nogil:
     """Take the pairs and triples of a sequence's labels from the counts."""
     cdef Py_ssize_t t
     for t in range(1, T):
-        batch.counts[y[t - 1] * K + y[t]] -= 1
+        batch.counts[y[t - 1] * K + y[t]] -= weight
         if triples and t > 1:
-            batch.counts[K * K + (y[t - 2] * K + y[t - 1]) * K + y[t]] -= 1
+            batch.counts[K * K + (y[t - 2] * K + y[t - 1]) * K + y[t]] -= weight
 
 
 cdef inline void add_expected(const SequenceBatch* batch, const Chain* chain, const double* exact, const double* Q,
@@ -165,16 +167,28 @@ cdef inline void add_expected(const SequenceBatch* batch, const Chain* chain, co
                     batch.counts[K * K + (h * K + i) * K + j] += g
 
 
+cdef inline void add_all_expected(const SequenceBatch* batch, const Chain* chain, Trellis* trellis, Trellis* allowed,
+                                  double weight, double* exact) noexcept nogil:
+    """Add what is expected of sequences of one weight to the counts, and begin anew."""
+    cdef Py_ssize_t n = chain.size * chain.P
+    add_expected(batch, chain, exact, trellis.Q, weight)
+    memset(trellis.Q, 0, n * sizeof(double))
+    if batch.partial:
+        add_expected(batch, chain, exact + n, allowed.Q, -weight)
+        memset(allowed.Q, 0, n * sizeof(double))
+    memset(exact, 0, 2 * n * sizeof(double))
+
+
 cdef inline double batch_residuals(const SequenceBatch* batch, const HybridWeights* weights, const number* values,
                                    const Chain* chain, Trellis* trellis, Trellis* allowed, double scale,
                                    double* exact) noexcept nogil:
-    """Residuals and counts of a batch; returns its Σ −log p(y | x), −∞ where scores have left the numbers.
+    """Residuals and counts of a batch; returns its Σ −w log p(y | x), −∞ where scores have left the numbers.
 
     `exact` [2, size, P] is added the transitions that Q does not have: expected ones, and those of allowed paths.
     """
     cdef int64_t n, s
     cdef Py_ssize_t T, t, k, P = chain.P
-    cdef double log_z, own, loss = 0
+    cdef double log_z, own, loss = 0, weight = 1
     cdef const int32_t* y
     cdef bint known
     cdef double* r = batch.residuals
@@ -198,16 +212,23 @@ cdef inline double batch_residuals(const SequenceBatch* batch, const HybridWeigh
         else:
             restrict_scores(&batch.sets, y, T, P, trellis.S, allowed.S)
             own = chain_marginals(chain, allowed, T, NULL, NULL, exact + chain.size * P, NULL)
-        loss += log_z - own
+        if batch.weights != NULL:
+            weight = batch.weights[batch.order[n]]
+        loss += weight * (log_z - own)
         memcpy(r, trellis.p, T * P * sizeof(double))
         if known:
             for t in range(T):
                 r[t * P + y[t]] -= 1
-            subtract_observed(batch, y, T, weights.K, chain.rows > 1)
+            subtract_observed(batch, y, T, weights.K, chain.rows > 1, weight)
         else:
             for t in range(T):
                 for k in range(weights.K):
                     r[t * P + k] -= allowed.p[t * P + k]
+        if weight != 1:
+            for k in range(T * P):
+                r[k] *= weight
+        if batch.weights != NULL:
+            add_all_expected(batch, chain, trellis, allowed, weight, exact)
         r += T * P
     return loss
 
@@ -316,10 +337,11 @@ def sgd_epoch(CRFWeights weights not None, CSRView tokens not None, const int64_
     if sequences[sequences.shape[0] - 1] != tokens.stop or labels.n != tokens.stop:
         raise ValueError(f"sequences of {sequences[sequences.shape[0] - 1]} and labels of {labels.n} tokens do not "
                          f"fit {tokens.stop}")
+    labels.check_sequences(sequences.shape[0] - 1)
     if labels.sets.K != weights.weights.K:
         raise ValueError(f"labels of {labels.sets.K} do not fit weights of {weights.weights.K}")
     batch.indptr, batch.features, batch.sequences, batch.y = tokens.indptr, tokens.indices, &sequences[0], labels.y
-    batch.sets, batch.partial = labels.sets, labels.partial
+    batch.sets, batch.partial, batch.weights = labels.sets, labels.partial, labels.w
     batch.stride = tokens.n_values == tokens.n_indices
     if tokens.single:
         return take_steps(weights, &batch, <const float*>tokens.values, &rule, order, batch_size,
@@ -359,24 +381,24 @@ cdef double take_steps(CRFWeights state, SequenceBatch* batch, const number* val
         trellis.S = batch.counts + n_transitions + 2 * size * P
         batch.residuals = trellis.S + max_tokens * P
         with nogil:
+            memset(batch.counts, 0, (n_transitions + 2 * size * P) * sizeof(double))
+            memset(trellis.Q, 0, size * P * sizeof(double))
+            if batch.partial:
+                memset(allowed.Q, 0, size * P * sizeof(double))
             while first < order.shape[0]:
                 batch.order, batch.n = &order[first], min(batch_size, order.shape[0] - first)
                 first += batch_size
                 if rule.adagrad:
                     catch_up(batch, &weights, rule, t)
                 set_transitions(&chain, batch.transitions, batch.transitions + K * K, scale[0], memory)
-                memset(batch.counts, 0, (n_transitions + 2 * size * P) * sizeof(double))
-                memset(trellis.Q, 0, size * P * sizeof(double))
-                if batch.partial:
-                    memset(allowed.Q, 0, size * P * sizeof(double))
+                memset(batch.counts, 0, n_transitions * sizeof(double))
                 found = batch_residuals(batch, &weights, values, &chain, &trellis, &allowed, scale[0],
                                         batch.counts + n_transitions)
                 loss += found
                 if found == -INFINITY:
                     break
-                add_expected(batch, &chain, batch.counts + n_transitions, trellis.Q, 1.0)
-                if batch.partial:
-                    add_expected(batch, &chain, batch.counts + n_transitions + size * P, allowed.Q, -1.0)
+                if batch.weights == NULL:
+                    add_all_expected(batch, &chain, &trellis, &allowed, 1.0, batch.counts + n_transitions)
                 eta = rule.eta0 / (1 + rule.eta0 * rule.l2 * t)
                 if rule.adagrad:
                     add_feature_gradient(batch, &weights, values, P, 1.0 / batch.n, batch.sums)

@@ -7,9 +7,10 @@
     mira         θ ← θ + Σ α_i Δ_i over the n best paths: the minimum of ½‖θ′ − θ‖² + C Σ ξ_i under
                  θ′·Δ_i ≥ d(y, ŷ_i) − ξ_i (McDonald, Crammer & Pereira 2005)
 
-where d counts the labels that differ. Of labels that are known in part, the best path that they allow stands for y:
-y = argmax s(x, y′) over these. The average θ̄ = (1/T) Σ_t θ_t over the sequences is θ − U/T: a change at
-sequence t, counted from 0, is missing in t of the sums, and U sums t times the changes (Daumé 2006).
+where d counts the labels that differ. A sequence of weight w has τ = w, and w C in the place of C. Of labels that are
+known in part, the best path that they allow stands for y: y = argmax s(x, y′) over these. The average
+θ̄ = (1/T) Σ_t θ_t over the sequences is θ − U/T: a change at sequence t, counted from 0, is missing in t of the sums,
+and U sums t times the changes (Daumé 2006).
 
 A step touches the weights of its tokens and transitions, and nothing else.
 
@@ -241,8 +242,8 @@ cdef class OnlineTagger:
             self.add_to_triple(q // (K * K), q // K % K, q % K, change)
 
     cdef void add_token(self, const int32_t* indices, const number* values, int64_t m, Py_ssize_t right,
-                        Py_ssize_t wrong) noexcept nogil:
-        """θ_right += x, θ_wrong −= x."""
+                        Py_ssize_t wrong, double step) noexcept nogil:
+        """θ_right += step · x, θ_wrong −= step · x."""
         cdef int64_t p, q, of_table = self.starts[self.weights.D]
         cdef Py_ssize_t K = self.chain.K, j
         cdef double x, late = self.counters[0].t
@@ -255,7 +256,7 @@ cdef class OnlineTagger:
                     prefetch(u + indices[p] * K + right)
                     prefetch(u + indices[p] * K + wrong)
         for p in range(m):
-            j, x = indices[p], values[p]
+            j, x = indices[p], step * values[p]
             if j < self.weights.D:
                 if every or self.seen_table[j, right]:
                     w[j * K + right] += x
@@ -396,11 +397,11 @@ cdef bint compute_differences(OnlineTagger tagger, const int64_t* indptr, const 
 
 
 cdef int learn_from_best(OnlineTagger tagger, const int64_t* indptr, const int32_t* indices, const number* values,
-                         const int32_t* y, Py_ssize_t T, double largest) noexcept nogil:
+                         const int32_t* y, Py_ssize_t T, double weight, double largest) noexcept nogil:
     """A step of the perceptron, or PA, on a sequence whose scores are known."""
     cdef TaggerCounters* counters = &tagger.counters[0]
     cdef const int32_t* path = tagger.paths
-    cdef double value = 0, loss, tau = 1.0
+    cdef double value = 0, loss, tau = weight
     cdef Py_ssize_t t, L = decode(tagger, T, y, &value), wrong = count_different(y, path, L)
     cdef int64_t p
     if wrong == 0:
@@ -410,27 +411,27 @@ cdef int learn_from_best(OnlineTagger tagger, const int64_t* indptr, const int32
         loss += sqrt(<double>wrong)
         if not compute_differences(tagger, indptr, indices, values, y, 1, T, L):
             return NO_MEMORY
-        tau = min(tagger.rule.C, loss / tagger.G[0]) if tagger.G[0] > 0 else 0.0
+        tau = min(weight * tagger.rule.C, loss / tagger.G[0]) if tagger.G[0] > 0 else 0.0
         tagger.alpha[0] = tau
     if not tagger.check_overflow(2 * tau * wrong, largest):
         return OVERFLOW
     counters.updates += 1
     counters.wrong += wrong
-    counters.loss += loss
+    counters.loss += weight * loss
     if tagger.rule.loss == PASSIVE_AGGRESSIVE:
         tagger.add_differences()
         return DONE
     for t in range(L):
         if path[t] != y[t]:
             p = indptr[t] - indptr[0]
-            tagger.add_token(indices + p, values + p, indptr[t + 1] - indptr[t], y[t], path[t])
-    tagger.add_transitions(y, 1.0, path, L)
-    tagger.add_transitions(path, -1.0, y, L)
+            tagger.add_token(indices + p, values + p, indptr[t + 1] - indptr[t], y[t], path[t], tau)
+    tagger.add_transitions(y, tau, path, L)
+    tagger.add_transitions(path, -tau, y, L)
     return DONE
 
 
 cdef int learn_from_nbest(OnlineTagger tagger, const int64_t* indptr, const int32_t* indices, const number* values,
-                          const int32_t* y, Py_ssize_t T, double largest) noexcept nogil:
+                          const int32_t* y, Py_ssize_t T, double weight, double largest) noexcept nogil:
     """A step of MIRA."""
     cdef TaggerCounters* counters = &tagger.counters[0]
     cdef Py_ssize_t i, t, n = 0, d, first = 0, found
@@ -456,13 +457,13 @@ cdef int learn_from_nbest(OnlineTagger tagger, const int64_t* indptr, const int3
         return DONE
     if not compute_differences(tagger, indptr, indices, values, y, n, T, T):
         return NO_MEMORY
-    solve_mira_dual(tagger.G, tagger.losses, n, tagger.rule.C, tagger.alpha)
+    solve_mira_dual(tagger.G, tagger.losses, n, weight * tagger.rule.C, tagger.alpha)
     for i in range(n):
         step += 2 * tagger.alpha[i] * count_different(y, paths + i * T, T)
     if not tagger.check_overflow(step, largest):
         return OVERFLOW
     counters.updates += 1
-    counters.loss += loss
+    counters.loss += weight * loss
     tagger.add_differences()
     return DONE
 
@@ -477,6 +478,7 @@ def run(OnlineTagger tagger not None, CSRView tokens not None, const int64_t[::1
     cdef int status = DONE
     if sequences[sequences.shape[0] - 1] > tokens.stop or labels.n < sequences[sequences.shape[0] - 1]:
         raise ValueError(f"{tokens.stop} tokens and {labels.n} labels do not fit the sequences")
+    labels.check_sequences(sequences.shape[0] - 1)
     if labels.sets.K > tagger.chain.K or (labels.partial and labels.sets.K != tagger.chain.K):
         raise ValueError(f"labels of {labels.sets.K} do not fit weights of {tagger.chain.K}")
     with nogil:
@@ -499,6 +501,7 @@ cdef Py_ssize_t learn_sequences(OnlineTagger tagger, CSRView tokens, const numbe
     cdef int64_t begin, offset
     cdef const int64_t* indptr
     cdef const int32_t* y
+    cdef double weight = 1
     while position < order.shape[0] and budget > 0:
         s = order[position]
         begin, T = sequences[s], sequences[s + 1] - sequences[s]
@@ -509,12 +512,14 @@ cdef Py_ssize_t learn_sequences(OnlineTagger tagger, CSRView tokens, const numbe
             indptr, offset = tokens.indptr + begin, tokens.indptr[begin]
             score_tokens(&tagger.weights, indptr, tokens.indices + offset, values + offset, T, tagger.chain.P, tagger.S)
             y = choose_target(tagger, labels, begin, T)
+            if labels.w != NULL:
+                weight = labels.w[s]
             if tagger.rule.loss == MIRA:
                 status[0] = learn_from_nbest(tagger, indptr, tokens.indices + offset, values + offset, y, T,
-                                             largest)
+                                             weight, largest)
             else:
                 status[0] = learn_from_best(tagger, indptr, tokens.indices + offset, values + offset, y, T,
-                                            largest)
+                                            weight, largest)
             if status[0] != DONE:
                 break
             budget -= (indptr[T] - offset) * tagger.chain.K + T * tagger.chain.size * tagger.chain.P

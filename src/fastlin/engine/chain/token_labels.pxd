@@ -1,4 +1,4 @@
-"""What is known of the labels of tokens to learn from: one label, one of several, or nothing.
+"""What is known of the labels of tokens to learn from: one label, one of several, or nothing; weights of sequences.
 
 A code from 0 to K − 1 is a label, −1 any label, and −2 − m one of those of the set m.
 """
@@ -20,6 +20,9 @@ cdef class TokenLabels:
     cdef Py_ssize_t n
     cdef bint partial        # whether some label is not known
     cdef const int32_t* y    # [n], or NULL
+    cdef const double[::1] weights
+    cdef Py_ssize_t n_sequences
+    cdef const double* w     # [n_sequences] of the sequences, or NULL: all are 1
 
 
 cdef inline bint all_known(const int32_t* y, Py_ssize_t T) noexcept nogil:

@@ -47,7 +47,7 @@ class Edges:
             self.starts = np.arange(len(columns) + 1, dtype=np.int64) * (K * K)
             self.labels = np.tile(np.arange(K * K, dtype=np.int32), len(columns))
         else:
-            of_tokens, places = known.said(tokens.starts, 2)
+            of_tokens, places = known.said(tokens.starts, 2, cutoff)
             seen = Design.of(rows.take(of_tokens), everything)
             self.starts, self.labels = observed_pairs(
                 seen, places.astype(np.int32), K * K, np.full(len(columns), cutoff)
@@ -66,13 +66,14 @@ class Edges:
         """max |x|."""
         return self._whole.largest
 
-    def squares(self) -> Floats:
-        """Σ x² of every column."""
+    def squares(self, weights: Floats | None) -> Floats:
+        """Σ x² of every column, weighted by tokens."""
         design = self._whole
         squares, some = np.zeros(design.n_features), np.diff(design.column_indptr) > 0
         if some.any():
-            values = design.column_values.astype(np.float64)
-            squares[some] = np.add.reduceat(np.square(values), design.column_indptr[:-1][some])
+            values = np.square(design.column_values.astype(np.float64))
+            values = values if weights is None else values * weights[design.column_rows]
+            squares[some] = np.add.reduceat(values, design.column_indptr[:-1][some])
         return squares
 
     def scores(self, block: EdgeBlock, theta: Floats, workers: parallel.WorkerPool) -> Floats:

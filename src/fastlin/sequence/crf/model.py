@@ -1,7 +1,7 @@
 """Conditional random fields: a log-linear model of all the labels of a sequence together."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,36 +9,26 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
-from fastlin.core.callbacks import make_callback
-from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.estimator import learns
-from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.solvers import lbfgs, owlqn
-from fastlin.runtime import parallel
 from fastlin.sequence.base import ORDER, SequenceModel, as_frozen_weights, frozen_features
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import Potentials
-from fastlin.sequence.column_selection import as_columns
-from fastlin.sequence.crf import sgd
-from fastlin.sequence.crf.certificate import duality_gap
-from fastlin.sequence.crf.edge_weights import Edges
-from fastlin.sequence.crf.objective import CRFObjective, TransitionWeights, chain_of
 from fastlin.sequence.crfsuite_names import CRFsuiteAttributes, answers_crfsuite
 from fastlin.sequence.one_sentence import FrozenWeights
-from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edge_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
-from fastlin.sequence.weight_layout import HybridLayout, lay_out
+from fastlin.sequence.transition_weights import chain_of
+from fastlin.sequence.weight_layout import HybridLayout
 from fastlin.validation.parameter_kinds import ABSENT, PLAIN, Integer, OneOf, ParameterTable, Real, check_parameters
 
+if TYPE_CHECKING:
+    from fastlin.sequence.crf.objective import CRFObjective
+
 Floats = NDArray[np.float64]
-SOLVERS = ("auto", "lbfgs", *sgd.SOLVERS)
-MIN_SGD_SEQUENCES = 500  # sequences from which on epochs of SGD pay before L-BFGS
-SGD_EPOCHS = 10  # of these
+STOCHASTIC_SOLVERS = ("sgd", "adagrad")
+SOLVERS = ("auto", "lbfgs", *STOCHASTIC_SOLVERS)
 WEIGHTS = ("observed", "dense")
 MAX_PENALTY = 1e100  # of c1 and c2
-TINY = 1e-300
-LARGE_VALUE = 1e3  # of values from which on weights of features and of transitions are too different for a solver
 
 
 class CRF(CRFsuiteAttributes, SequenceModel):
@@ -199,6 +189,7 @@ class CRF(CRFsuiteAttributes, SequenceModel):
         y: Any,
         *,
         lengths: Any = None,
+        sample_weight: Any = None,
         checkpoint: Any = None,
         checkpoint_interval: float = 60.0,
         resume: bool = False,
@@ -214,6 +205,8 @@ class CRF(CRFsuiteAttributes, SequenceModel):
             labels: one of these.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
+        sample_weight : array of shape (n_sequences,), optional
+            How much each sequence counts: as often as its weight says; 0: as if it was not there.
         checkpoint : path, optional
             A file that says where the fit stands, written between two iterations.
         checkpoint_interval : float
@@ -226,32 +219,16 @@ class CRF(CRFsuiteAttributes, SequenceModel):
         self
             Unchanged, should anything be raised: bad input, Ctrl-C, an error in the callback.
         """
+        from fastlin.sequence.crf import training  # a tagger that is loaded does without solvers
+
         model = self._working_copy()
         model._check_parameters()
-        tokens, labels = model._learn(X, y, lengths)
+        tokens, labels = model._learn(X, y, lengths, sample_weight)
         file = model._checkpoint_of(tokens, labels, checkpoint, checkpoint_interval, resume)
-        with parallel.WorkerPool(self.n_jobs) as workers:
-            problem = model._problem(tokens, labels, workers)
-            del tokens  # laid out: as much memory again
-            theta = np.zeros(problem.size)
-            report = make_callback(model, lambda: model._install(problem, theta))
-            monitor = ConvergenceMonitor(self.tol, self.max_iter, 1.0, report, file)
-            seed = 0 if self.random_state is None else self.random_state
-            start = self._minimise(problem, theta, monitor, validation.as_generator(seed))
-            model._record(problem, theta, monitor)
-            if not model.objective_ <= start.objective:
-                monitor.converged = False
-                if start.theta is not None:  # what was better is kept
-                    theta[:] = start.theta
-                model._record(problem, theta, monitor)
-        model._install(problem, theta)
+        warning = training.train(model, tokens, labels, file)
         self._take_fitted(model)
-        if not (monitor.converged or monitor.stopped):
-            text = f"The fit did not converge in {monitor.iterations} iterations to tol={self.tol}"
-            if "duality_gap" in model.certificate_:
-                gap = model.certificate_["duality_gap"] / max(model.objective_, TINY)
-                text += f"; the objective is at most {gap:.1e} of it above its minimum"
-            warnings.warn(f"{text}: {_advice(problem, monitor)}.", ConvergenceWarning, stacklevel=3)
+        if warning is not None:
+            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
         return self
 
     def _check_parameters(self) -> None:
@@ -259,75 +236,12 @@ class CRF(CRFsuiteAttributes, SequenceModel):
         check_parameters(self)
         if self.order == 2 and self.edges is not None:
             raise ValueError("edges belong to order=1: with order=2 leave them out")
-        if self.solver in sgd.SOLVERS and self.edges is not None:
+        if self.solver in STOCHASTIC_SOLVERS and self.edges is not None:
             raise ValueError(f"edges need solver='lbfgs': solver={self.solver!r} has none")
         if self.solver == "sgd" and self.c1:
             raise ValueError("c1 needs solver='lbfgs' or 'adagrad': solver='sgd' has no L1 term")
 
-    def _minimise(
-        self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor, generator: np.random.Generator
-    ) -> "StartingPoint":
-        """Move θ to the optimum; where the way to it began."""
-        start = StartingPoint(problem.labels.log_choices(), theta)
-        if self.solver in sgd.SOLVERS:
-            sgd.minimise(problem, theta, monitor, generator, self.solver, int(self.batch_size), self.eta0)
-            return start
-        many = len(problem.starts) > MIN_SGD_SEQUENCES
-        hybrid = self.solver == "auto" and many and not self.c1 and self.edges is None
-        if hybrid and not monitor.register("start", start):
-            self._approach(problem, theta, monitor, generator, start)
-        if not monitor.should_stop:
-            lbfgs.minimise(problem, theta, monitor, generator)
-        return start
-
-    def _approach(
-        self,
-        problem: CRFObjective,
-        theta: Floats,
-        monitor: ConvergenceMonitor,
-        generator: np.random.Generator,
-        start: "StartingPoint",
-    ) -> None:
-        """Move θ some epochs of SGD towards the optimum, unless that is worse than zeros."""
-        first = ConvergenceMonitor(0, min(SGD_EPOCHS, self.max_iter), 1.0, monitor.report, monitor.checkpoint)
-        sgd.minimise(problem, theta, first, generator, "sgd", int(self.batch_size), self.eta0)
-        monitor.continue_from(first)
-        objective = problem.value(theta, np.empty(problem.size))
-        if objective < start.objective:
-            start.objective, start.theta = objective, theta.copy()
-        else:
-            theta[:] = 0
-
-    def _problem(self, tokens: Tokens, labels: LabelCodes, workers: parallel.WorkerPool) -> CRFObjective:
-        K, V = len(self.classes_), tokens.rows.n_columns
-        observed = self.weights == "observed"
-        seen = self.cutoff if observed else None
-        design, layout = lay_out(tokens, labels, K, observed, np.full(V, self.cutoff, np.int64))
-        kept = self.cutoff if (self.transitions or self.weights) == "observed" else None
-        transition_weights = TransitionWeights.observed(labels, tokens.starts, K, int(self.order), kept)
-        edges = None
-        if self.edges is not None:
-            columns = as_columns(self.edges, self.attributes_, V, "edges")
-            edges = Edges(tokens, labels, K, columns, seen) if len(columns) else None
-        c1, c2 = float(self.c1), float(self.c2)
-        return CRFObjective(design, layout, transition_weights, edges, tokens, labels, c1, c2, workers)
-
-    def _record(self, problem: CRFObjective, theta: Floats, monitor: ConvergenceMonitor) -> None:
-        """History and certificate."""
-        gradient = np.empty(problem.size)
-        smooth = problem.value(theta, gradient)
-        steepest = owlqn.pseudo_gradient(problem, theta, gradient)
-        self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
-        self.objective_ = smooth + owlqn.l1_penalty(problem, theta)
-        self.certificate_ = {
-            "objective": self.objective_,
-            "gradient_norm": problem.distance(theta, steepest),
-            "moment_gap": problem.pieces.largest(gradient - 2 * problem.c2 * theta),
-        }
-        if problem.c2 or problem.prior.l1:
-            self.certificate_["duality_gap"] = duality_gap(problem, theta, smooth, gradient)
-
-    def _install(self, problem: CRFObjective, theta: Floats) -> Self:
+    def _install(self, problem: "CRFObjective", theta: Floats) -> Self:
         """Have these weights."""
         K, V = len(self.classes_), self.n_features_in_
         of_features, of_transitions, of_edges = problem.split(theta)
@@ -385,32 +299,6 @@ class CRF(CRFsuiteAttributes, SequenceModel):
             return Potentials(score(tokens, weights, start, stop), edges)
 
         return potential
-
-
-class StartingPoint:
-    """Where L-BFGS begins: weights and their objective; None are zeros."""
-
-    def __init__(self, objective_of_zeros: float, like: Floats) -> None:
-        self.objective, self._like = objective_of_zeros, like
-        self.theta: Floats | None = None
-
-    def state_dict(self) -> State:
-        return {"objective": self.objective} | ({} if self.theta is None else {"theta": self.theta})
-
-    def load_state_dict(self, saved: CheckpointReader) -> None:
-        objective = saved.number("objective")
-        if objective < self.objective:  # that of zeros
-            self.objective, self.theta = objective, saved.array("theta", self._like)
-
-
-def _advice(problem: CRFObjective, monitor: ConvergenceMonitor) -> str:
-    """What helps a fit that has not converged."""
-    largest = max(problem.design.largest, 0.0 if problem.edges is None else problem.edges.largest)
-    if largest > LARGE_VALUE:
-        return f"scale the features, whose values are up to {largest:g}, to about 1"
-    if monitor.iterations < monitor.max_iter:
-        return "rounding ended the progress: raise tol, or give a larger c2"
-    return "raise max_iter or tol, or give a larger c2"
 
 
 def _by_column(features: NDArray[np.int64], layout: HybridLayout, theta: Floats, n_columns: int) -> sp.csr_array:

@@ -1,6 +1,8 @@
 """The objective of a CRF (Lafferty, McCallum & Pereira 2001), and the work of its passes.
 
-    f(θ) = Σ −log p(y | x) + c2 ‖θ‖²,    ∂f = expected − observed counts + 2 c2 θ     (c1 is the solver's business)
+    f(θ) = Σ −w log p(y | x) + c2 ‖θ‖²,    ∂f = expected − observed counts + 2 c2 θ     (c1 is the solver's business)
+
+with the weights w of sequences, by which counts are multiplied.
 
 Of a sequence whose labels are known in part, p(y | x) is the sum over all y that they allow, and what is expected of
 these counts as observed: the marginal likelihood, which is not convex.
@@ -13,7 +15,7 @@ so that each weight has one writer, and the bits do not depend on the number of 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -33,78 +35,12 @@ from fastlin.sequence.chain import NO_SCORES, Chain
 from fastlin.sequence.crf.edge_weights import EdgeBlock, Edges
 from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.tokens import Tokens
+from fastlin.sequence.transition_weights import TransitionWeights, chain_of
 from fastlin.sequence.weight_layout import HybridLayout
 
 Floats = NDArray[np.float64]
 MISS_COST = 8  # multiply–adds that a feature with few labels takes as long as: it waits for memory
 Cuts = list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class TransitionWeights:
-    """Which transitions have a weight: pairs (i, j) and triples (h, i, j) of labels, as places in [K, K], [K, K, K]."""
-
-    n_labels: int
-    order: int
-    two: NDArray[np.int64]
-    three: NDArray[np.int64]
-    seen: Floats = field(repr=False)  # how often each was in sequences whose labels are all known, the pairs first
-
-    @classmethod
-    def observed(
-        cls, known: LabelCodes, starts: NDArray[np.int64], K: int, order: int, cutoff: int | None
-    ) -> "TransitionWeights":
-        """Those seen at least `cutoff` times, or possible by what is known; all, if that is None."""
-        codes, complete = known.codes, known.complete
-        inner = np.ones(len(codes), bool) if complete else known.in_complete(starts)
-        inner[starts[:-1][np.diff(starts) > 0]] = False  # tokens that are the first of their sequence
-        third = inner.copy()
-        third[1:] &= inner[:-1]
-        labels = codes.astype(np.int64)
-        places = [labels[:-1] * K + labels[1:]]
-        places += [np.concatenate([[0], places[0][:-1]]) * K + labels[1:]] if order == 2 else []
-        counts = [
-            np.bincount(place[chosen[1:]], minlength=K**length)
-            for place, chosen, length in zip(places, (inner, third), (2, 3), strict=False)
-        ]
-        said = counts
-        if not complete:
-            said = [np.bincount(known.said(starts, 2 + more)[1], minlength=len(c)) for more, c in enumerate(counts)]
-        kept = [np.arange(len(count)) if cutoff is None else np.flatnonzero(count >= max(cutoff, 1)) for count in said]
-        seen = np.concatenate([count[place] for count, place in zip(counts, kept, strict=True)])
-        return cls(K, order, kept[0], kept[1] if order == 2 else np.empty(0, np.int64), seen.astype(np.float64))
-
-    @property
-    def n_weights(self) -> int:
-        return len(self.two) + len(self.three)
-
-    def tables(self, theta: Floats) -> tuple[Floats, Floats | None]:
-        """The weights as [K, K] and, with order 2, [K, K, K]."""
-        K, n = self.n_labels, len(self.two)
-        two = np.zeros((K, K))
-        two.reshape(-1)[self.two] = theta[:n]
-        if self.order == 1:
-            return two, None
-        three = np.zeros((K, K, K))
-        three.reshape(-1)[self.three] = theta[n:]
-        return two, three
-
-    def counts(self, transitions: Floats) -> Floats:
-        """The counts of those that have a weight, from counts in the shape of a chain's transitions."""
-        if self.order == 1:
-            return transitions.reshape(-1)[self.two]
-        two = transitions.sum(axis=0).reshape(-1)[self.two]
-        return np.concatenate([two, transitions[:-1].reshape(-1)[self.three]])
-
-
-def chain_of(two: Floats, three: Floats | None) -> Chain:
-    """The chain of a CRF: no scores of starts and ends."""
-    K = len(two)
-    if three is None:
-        return Chain(np.zeros(K), two, np.zeros(K))
-    transitions = np.broadcast_to(two, (K + 1, K, K)).copy()
-    transitions[:-1] += three
-    return Chain(np.zeros(K), transitions, np.zeros((K + 1, K)))
 
 
 class CRFObjective:
@@ -167,19 +103,26 @@ class CRFObjective:
         205 with the diagonal itself: curvatures change on the way. The residuals of θ are used up.
         """
         design, values, shares = self.design, self.design.column_values, self.residual
-        known = self.labels.complete
+        known, weights = self.labels.complete, self.labels.token_weights(self.starts)
         codes, diagonal = self.labels.codes, np.empty(self.size)
-        n_pairs = len(codes) - int(np.count_nonzero(np.diff(self.starts)))
+        filled = np.diff(self.starts) > 0
+        n_pairs: float = len(codes) - int(np.count_nonzero(filled))
+        if weights is not None:
+            n_pairs = float(weights.sum() - self.labels.weights[filled].sum())
         of_features, of_transitions, of_edges = self.split(diagonal)
 
         def variances(start: int, stop: int) -> None:
             some, own = shares[start:stop], codes[start:stop]
+            if weights is not None:
+                some /= weights[start:stop, np.newaxis]
             if known:
                 some[np.arange(stop - start), own] += 1
             else:  # of labels that are not known, what is expected less what is so of the paths that are allowed
                 np.abs(some, out=some, where=(own < 0)[:, np.newaxis])
                 some[np.flatnonzero(own >= 0), own[own >= 0]] += 1
             some *= 1 - some
+            if weights is not None:
+                some *= weights[start:stop, np.newaxis]
 
         self.workers.map(
             variances, parallel.split_by_work(design.indptr + np.arange(design.n_rows + 1), self.layout.n_labels)
@@ -188,7 +131,7 @@ class CRFObjective:
         of_transitions[:] = self.expected * (1 - self.expected / max(1.0, n_pairs))
         if self.edges is not None:
             likely = float(self.layout.n_labels) ** -2
-            of_edges[:] = np.repeat(self.edges.squares(), np.diff(self.edges.starts)) * likely * (1 - likely)
+            of_edges[:] = np.repeat(self.edges.squares(weights), np.diff(self.edges.starts)) * likely * (1 - likely)
         np.maximum(diagonal, 0, out=diagonal)
         return np.sqrt(diagonal + 2 * self.c2)
 

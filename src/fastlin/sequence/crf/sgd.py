@@ -15,7 +15,6 @@ from fastlin.engine.core.csr_view import CSRView
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.sequence.crf.objective import CRFObjective
 
-SOLVERS = ("sgd", "adagrad")
 CALIBRATION_SAMPLE = 1000  # sequences on which rates are tried
 FIRST_RATES = {"sgd": 0.1, "adagrad": 0.3}  # the rate that is tried first
 MAX_RATES = 12  # rates to try

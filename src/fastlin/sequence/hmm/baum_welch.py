@@ -22,7 +22,7 @@ from fastlin.runtime.passes import PartitionSet
 from fastlin.sequence.chain import Chain, NoPathError
 from fastlin.sequence.hmm.emissions import EmissionPrior, Emissions
 from fastlin.sequence.hmm.transitions import Smoothing, Transitions
-from fastlin.sequence.partial_labels import FIRST_SET
+from fastlin.sequence.partial_labels import FIRST_SET, LabelCodes
 from fastlin.sequence.token_scores import dense_scores
 from fastlin.sequence.tokens import Tokens
 
@@ -83,6 +83,7 @@ class SequenceBlock(NamedTuple):
     tokens: Tokens
     codes: NDArray[np.int32]
     members: NDArray[np.uint8]  # of sets of labels, [n_sets, K]
+    weights: Floats  # of sequences; of length 0: all are 1
     numbers: NDArray[np.int64]
     workers: Any
 
@@ -90,10 +91,8 @@ class SequenceBlock(NamedTuple):
 class SequenceBlocks(PartitionSet):
     """Some sequences at a time, with tokens up to a number; nothing is kept with them."""
 
-    def __init__(
-        self, tokens: Tokens, codes: NDArray[np.int32], members: NDArray[np.uint8], numbers: NDArray[np.int64]
-    ) -> None:
-        self._tokens, self._codes, self._members, self._numbers = tokens, codes, members, numbers
+    def __init__(self, tokens: Tokens, labels: LabelCodes, numbers: NDArray[np.int64]) -> None:
+        self._tokens, self._labels, self._numbers = tokens, labels, numbers
         self._bounds = list(parallel.split_by_length(tokens.starts, BLOCK_TOKENS))
 
     def __len__(self) -> int:
@@ -105,7 +104,9 @@ class SequenceBlocks(PartitionSet):
         (first, last), starts = self._bounds[index], self._tokens.starts
         start, stop = int(starts[first]), int(starts[last])
         tokens = Tokens(self._tokens.rows.between(start, stop), starts[first : last + 1] - start, self._tokens.binary)
-        yield SequenceBlock(tokens, self._codes[start:stop], self._members, self._numbers[first:last], workers)
+        labels, numbers = self._labels, self._numbers[first:last]
+        codes, weights = labels.codes[start:stop], labels.weights[first:last]
+        yield SequenceBlock(tokens, codes, labels.members, weights, numbers, workers)
 
 
 class BaumWelch:
@@ -114,21 +115,20 @@ class BaumWelch:
     def __init__(
         self,
         tokens: Tokens,
-        codes: NDArray[np.int32],
-        members: NDArray[np.uint8],
+        labels: LabelCodes,
         numbers: NDArray[np.int64],
         known: HMMCounts,
         vocabulary: EmissionPrior,
         smoothing: Smoothing,
         n_jobs: int | None,
     ) -> None:
-        """Of tokens with `LabelCodes`, of sequences with these numbers, beside what is `known` of others."""
-        blocks = SequenceBlocks(replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64))), codes, members, numbers)
+        """Of tokens with their labels, of sequences with these numbers, beside what is `known` of others."""
+        blocks = SequenceBlocks(replace(tokens, rows=tokens.rows.astype(np.dtype(np.float64))), labels, numbers)
         self._data, self._known = parallel.WorkerPool(n_jobs).passes(blocks), known
         self._vocabulary, self._smoothing = vocabulary, smoothing
         self.width = len(known.labels)
-        n_known = float(known.labels.sum())
-        self.total_weight = tokens.n_tokens + n_known
+        n_known, weights = float(known.labels.sum()), labels.token_weights(tokens.starts)
+        self.total_weight = (tokens.n_tokens if weights is None else float(weights.sum())) + n_known
         words = float(tokens.rows.values[: tokens.rows.nnz].sum(dtype=np.float64) + known.features.sum())
         self.factors = 2 * self.total_weight + words + 2 * len(tokens)
 
@@ -245,13 +245,17 @@ def _expect(
     if (some := np.flatnonzero(codes <= FIRST_SET)).size:
         scores[some] = np.where(block.members[FIRST_SET - codes[some]], scores[some], -np.inf)
     try:
-        found = chain.expected(scores, tokens.starts, n_jobs=n_jobs)
+        found = chain.expected(scores, tokens.starts, weights=block.weights, n_jobs=n_jobs)
     except NoPathError as error:
         number = block.numbers[error.sequence]
         raise ValueError(f"sequence {number} cannot come about with the probabilities of init") from None
-    bound += float(found.log_z.sum())
-    parallel.backward(tokens.rows, found.marginals, features, n_jobs)
-    labels += found.marginals.sum(axis=0)
+    marginals, log_z = found.marginals, found.log_z
+    if len(block.weights):
+        marginals = marginals * np.repeat(block.weights, tokens.lengths)[:, np.newaxis]
+        log_z = log_z * block.weights
+    bound += float(log_z.sum())
+    parallel.backward(tokens.rows, marginals, features, n_jobs)
+    labels += marginals.sum(axis=0)
     Transitions(*transitions).add(found.starts, found.transitions, found.ends)
 
 

@@ -22,7 +22,7 @@ from fastlin.sequence.hmm.transitions import Transitions
 from fastlin.sequence.one_sentence import FrozenWeights
 from fastlin.sequence.token_scores import dense_scores
 from fastlin.sequence.tokens import Tokens
-from fastlin.validation import whole_number
+from fastlin.validation import as_weights, whole_number
 
 Floats = NDArray[np.float64]
 MAX_KEPT_WORDS = 1 << 12  # unknown words whose scores are kept
@@ -109,7 +109,9 @@ class HMMDistribution(SequenceModel, ABC):
         return found
 
     @reads
-    def score(self, X: Any, y: Any = None, *, lengths: Any = None, allowed: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, *, lengths: Any = None, allowed: Any = None, sample_weight: Any = None
+    ) -> float:
         """The share of the tokens that get their label; without `y`, the mean of log p(x) over the sequences.
 
         Parameters
@@ -117,6 +119,8 @@ class HMMDistribution(SequenceModel, ABC):
         X, lengths, allowed
             As for `predict`.
         y : list of lists of labels, or with a CSR one array, optional
+        sample_weight : array of shape (n_sequences,), optional
+            How much each sequence, or each of its tokens, counts.
 
         Returns
         -------
@@ -124,8 +128,12 @@ class HMMDistribution(SequenceModel, ABC):
             From 0 to 1; without `y` nats a sequence.
         """
         if y is not None:
-            return super().score(X, y, lengths=lengths, allowed=allowed)
-        return float(np.mean(self.score_samples(X, lengths=lengths)))
+            return super().score(X, y, lengths=lengths, allowed=allowed, sample_weight=sample_weight)
+        found = self.score_samples(X, lengths=lengths)
+        weights = as_weights(sample_weight, len(found), unit="sequence")
+        if weights is not None and not weights.any():
+            raise ValueError("sample_weight is 0 for all sequences: there is no mean")
+        return float(np.average(found, weights=weights))
 
     @reads
     def perplexity(self, X: Any, *, lengths: Any = None) -> float:

@@ -28,6 +28,7 @@ from fastlin.sequence.hmm.unknown_words import WORD_CLASSES
 from fastlin.sequence.label_encoder import LabelEncoder
 from fastlin.sequence.label_lists import as_lists
 from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
+from fastlin.sequence.sample_weights import weigh_sequences
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of
 from fastlin.validation.parameter_kinds import (
@@ -194,6 +195,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         y: Any = None,
         *,
         lengths: Any = None,
+        sample_weight: Any = None,
         checkpoint: Any = None,
         checkpoint_interval: float = 60.0,
         resume: bool = False,
@@ -209,6 +211,8 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
             labels: one of these, which one is hidden.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
+        sample_weight : array of shape (n_sequences,), optional
+            How much each sequence counts: as often as its weight says; 0: as if it was not there.
         checkpoint : path, optional
             A file that says where EM stands, written between two iterations.
         checkpoint_interval : float
@@ -224,36 +228,33 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         model = self._working_copy()
         model._check_parameters()
         model._forget_fit()
-        tokens, labels = model._read_training_data(X, y, lengths)
+        tokens, labels = model._read_training_data(X, y, lengths, sample_weight)
         codes = labels.codes
         Constraints.resolve(self.constraints, model.classes_)
         limits = decisive_limits(self.n_init, self.max_iter, self.tol)
         file = model._checkpoint_of(tokens, labels, checkpoint, checkpoint_interval, resume, **limits)
         hidden = np.add.reduceat(np.append(codes < 0, False), tokens.starts[:-1]) * (tokens.lengths > 0) > 0
         model._hidden = bool(hidden.any())
-        seen, seen_codes = some_of(tokens, codes, ~hidden)
-        transitions = Transitions.of(seen_codes, seen.starts, len(model.classes_), int(self.order))
-        known = HMMCounts(*model._count(seen, seen_codes), transitions)
+        known = model._count(*some_of(tokens, labels, ~hidden))
         if not model._hidden:
             return self._take_fitted(model._install(known))
-        numbers = np.flatnonzero(hidden)
-        parts, members = some_of(tokens, codes, hidden), labels.members
-        em = BaumWelch(*parts, members, numbers, known, *model._em_priors(), self.n_jobs)
+        parts, numbers = some_of(tokens, labels, hidden), np.flatnonzero(hidden)
+        em = BaumWelch(*parts, numbers, known, *model._em_priors(), self.n_jobs)
         monitor = FitMonitor(self.max_iter, make_callback(model, lambda: model._install(em.counts())), file)
-        n_starts, generator, start = model._starts(tokens, known, monitor)
+        n_starts, generator, start = model._starts(tokens, labels.token_weights(tokens.starts), known, monitor)
         best = best_run(em, monitor, self.tol, n_starts, lambda: em.start(start()), generator)
         self._take_fitted(model._install(best.counts)._record_fit(best))
         self._warn_of_run(best)
         return self
 
-    def partial_fit(self, X: Any, y: Any, *, lengths: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, *, lengths: Any = None, sample_weight: Any = None) -> Self:
         """Add labelled sequences to the counts: however the data are cut, the model is the same.
 
         New labels and new words may appear in any call.
 
         Parameters
         ----------
-        X, y, lengths
+        X, y, lengths, sample_weight
             As for `fit`, without hidden labels.
 
         Returns
@@ -261,10 +262,11 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         self
             The model, with these sequences counted, too.
         """
-        return self._learn_more(listed(X), y, lengths)  # sequences are read before it is this learner's turn
+        weighed = weigh_sequences(listed(X), y, lengths, sample_weight)
+        return self._learn_more(*weighed)  # sequences are read before it is this learner's turn
 
     @learns
-    def _learn_more(self, X: Any, y: Any, lengths: Any) -> Self:
+    def _learn_more(self, X: Any, y: Any, lengths: Any, weights: NDArray[np.float64]) -> Self:
         model, first = self._working_copy(), not self.__sklearn_is_fitted__()
         model._check_parameters()
         known = None if first else self._state
@@ -286,6 +288,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         model.classes_, model._words = classes, model._all_words(X) and (first or self._words)
         model._hidden = not first and self._hidden
         model._forget_fit()
+        of_tokens = np.repeat(weights, tokens.lengths) if len(weights) else weights
         lock = SharedLock() if known is None else known.lock
 
         def add() -> None:
@@ -294,8 +297,8 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
                 if known is not None:
                     where = label_positions(classes, self.classes_)
                     counts, transitions = known.counts.resized(NO_PRIOR, where, K, V), known.transitions.under(where, K)
-                counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
-                transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order)).tables())
+                counts.add(tokens.rows, codes, of_tokens, self.n_jobs, keep=False)
+                transitions.add(*Transitions.of(codes, tokens.starts, K, int(self.order), weights).tables())
                 self._take_fitted(model._set_state(counts, transitions, lock))
 
         thread_calls.run_uninterrupted(add)
@@ -330,9 +333,9 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
 
     # Parts
 
-    def _read_training_data(self, X: Any, y: Any, lengths: Any) -> tuple[Tokens, LabelCodes]:
+    def _read_training_data(self, X: Any, y: Any, lengths: Any, sample_weight: Any) -> tuple[Tokens, LabelCodes]:
         """Tokens and codes to fit this copy of the model to, −1 for labels that are hidden."""
-        X = listed(X)
+        X, y, lengths, weights = weigh_sequences(listed(X), y, lengths, sample_weight)
         self._reset_features(X)
         tokens = self._tokens_to_learn(X, lengths, None)
         self.n_features_in_, self._words = tokens.rows.n_columns, self._all_words(X)
@@ -347,7 +350,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         elif self.n_components not in (None, len(classes)):
             raise ValueError(f"n_components={self.n_components}, but y has {len(classes)} labels, which are the states")
         self.classes_ = classes
-        return tokens, labels
+        return tokens, replace(labels, weights=weights)
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
@@ -377,13 +380,16 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         vocabulary, smoothing = self._priors()
         return replace(vocabulary, unknown="uniform"), smoothing
 
-    def _count(self, tokens: Tokens, codes: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        counts = ClassCounts.zeros(self.n_features_in_, len(self.classes_), NO_PRIOR)
-        counts.add(tokens.rows, codes, np.empty(0), self.n_jobs, keep=False)
-        return counts.features, counts.labels
+    def _count(self, tokens: Tokens, labels: LabelCodes) -> HMMCounts:
+        """The counts of labelled sequences."""
+        K, weights = len(self.classes_), labels.token_weights(tokens.starts)
+        counts = ClassCounts.zeros(self.n_features_in_, K, NO_PRIOR)
+        counts.add(tokens.rows, labels.codes, np.empty(0) if weights is None else weights, self.n_jobs, keep=False)
+        transitions = Transitions.of(labels.codes, tokens.starts, K, int(self.order), labels.weights)
+        return HMMCounts(counts.features, counts.labels, transitions)
 
     def _starts(
-        self, tokens: Tokens, known: HMMCounts, monitor: FitMonitor
+        self, tokens: Tokens, weights: NDArray[np.float64] | None, known: HMMCounts, monitor: FitMonitor
     ) -> tuple[int, FitGenerator | None, Callable[[], HMMParameters]]:
         """How often EM begins, what that is drawn from, and where it does."""
         V, K = known.features.shape
@@ -391,7 +397,9 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         if not isinstance(self.init, str):
             given = as_start(self.init, V, K, order, stop)
             return 1, None, lambda: given
-        words = np.bincount(tokens.rows.indices, tokens.rows.values, minlength=V).astype(np.float64)
+        rows = tokens.rows
+        values = rows.values if weights is None else rows.values * np.repeat(weights, np.diff(rows.indptr))
+        words = np.bincount(rows.indices, values, minlength=V).astype(np.float64)
         if self.init == "labels" or (self.init == "auto" and known.labels.any()):
             if not known.labels.any():
                 raise ValueError("init='labels', but no sequence has all its labels")

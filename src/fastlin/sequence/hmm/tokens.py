@@ -12,6 +12,7 @@ from fastlin import validation
 from fastlin.sequence.base import SequenceModel
 from fastlin.sequence.hmm.state import HMMState
 from fastlin.sequence.label_lists import as_lists
+from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.tokens import Tokens, is_matrix
 
 
@@ -76,14 +77,17 @@ class WordReader(SequenceModel, ABC):
         return self.features_ is None and not is_matrix(X) and set(map(type, chain.from_iterable(X))) <= {str}
 
 
-def some_of(tokens: Tokens, codes: NDArray[np.int32], which: NDArray[np.bool_]) -> tuple[Tokens, NDArray[np.int32]]:
+def some_of(tokens: Tokens, labels: LabelCodes, which: NDArray[np.bool_]) -> tuple[Tokens, LabelCodes]:
     """Some of the sequences."""
     if which.all():
-        return tokens, codes
+        return tokens, labels
     lengths = tokens.lengths
     places_of = np.flatnonzero(np.repeat(which, lengths))
     starts = np.append(0, np.cumsum(lengths[which]))
-    return Tokens(tokens.rows.take(places_of), starts, tokens.binary), codes[places_of]
+    weights = labels.weights[which] if len(labels.weights) else labels.weights
+    return Tokens(tokens.rows.take(places_of), starts, tokens.binary), replace(
+        labels, codes=labels.codes[places_of], weights=weights
+    )
 
 
 def listed(X: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.sequence.chain import Chain
+from fastlin.sequence.sample_weights import NO_WEIGHTS
 from fastlin.validation import one_of, real_number
 
 Floats = NDArray[np.float64]
@@ -59,8 +60,15 @@ class Transitions:
         return cls(np.zeros(n_labels), np.zeros((*histories, n_labels)), np.zeros(histories))
 
     @classmethod
-    def of(cls, codes: NDArray[np.int32], starts: NDArray[np.int64], n_labels: int, order: int) -> "Transitions":
-        """Those of labelled sequences."""
+    def of(
+        cls,
+        codes: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        n_labels: int,
+        order: int,
+        weights: Floats = NO_WEIGHTS,
+    ) -> "Transitions":
+        """Those of labelled sequences, each as often as its weight says."""
         counts = cls.none(n_labels, order)
         filled = np.diff(starts) > 0
         first, last = starts[:-1][filled], starts[1:][filled] - 1
@@ -75,9 +83,12 @@ class Transitions:
         goes_on[last] = False
         places = np.flatnonzero(goes_on)
         followed = history[places] * n_labels + codes[places + 1]
-        counts.start += np.bincount(codes[first], minlength=n_labels)
-        counts.steps += np.bincount(followed, minlength=counts.steps.size).reshape(counts.steps.shape)
-        counts.ends += np.bincount(history[last], minlength=counts.ends.size).reshape(counts.ends.shape)
+        once = again = None
+        if len(weights):
+            once, again = weights[filled], np.repeat(weights, np.diff(starts))[places]
+        counts.start += np.bincount(codes[first], once, n_labels)
+        counts.steps += np.bincount(followed, again, counts.steps.size).reshape(counts.steps.shape)
+        counts.ends += np.bincount(history[last], once, counts.ends.size).reshape(counts.ends.shape)
         return counts
 
     @property
@@ -176,7 +187,7 @@ def deleted_interpolation(outcomes: Floats, start: Floats) -> tuple[float, ...]:
     says = np.zeros((len(levels), *outcomes.shape))
     for said, counts in zip(says, levels, strict=True):
         total = counts.sum(axis=-1, keepdims=True)
-        said[:] = np.where(total > 1, (counts - 1) / np.where(total > 1, total - 1, 1.0), 0.0)
+        said[:] = np.where(total > 1, np.maximum(counts - 1, 0) / np.where(total > 1, total - 1, 1.0), 0.0)
     best = says == says.max(axis=0)
     votes = (best * (outcomes / best.sum(axis=0))).reshape(len(levels), -1).sum(axis=1)
     total = votes.sum()

@@ -186,6 +186,7 @@ class MEMM(SequenceModel):
         y: Any,
         *,
         lengths: Any = None,
+        sample_weight: Any = None,
         checkpoint: Any = None,
         checkpoint_interval: float = 60.0,
         resume: bool = False,
@@ -201,6 +202,8 @@ class MEMM(SequenceModel):
             labels: one of these.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
+        sample_weight : array of shape (n_sequences,), optional
+            How much each sequence counts: as often as its weight says; 0: as if it was not there.
         checkpoint : path, optional
             A file that says where the fit stands, written between two iterations.
         checkpoint_interval : float
@@ -216,7 +219,7 @@ class MEMM(SequenceModel):
         model = self._working_copy()
         model._check_parameters()
         learner = model._learner()
-        tokens, labels = model._learn(X, y, lengths)
+        tokens, labels = model._learn(X, y, lengths, sample_weight)
         file = model._checkpoint_of(
             tokens, labels, checkpoint, checkpoint_interval, resume, **learner._decisive_limits()
         )
@@ -238,14 +241,15 @@ class MEMM(SequenceModel):
         self, tokens: Tokens, labels: LabelCodes, learner: LogisticRegression, file: storage.Checkpoint
     ) -> bool:
         """Find the weights and, of what is not known, the labels; whether these stand still."""
+        weights = labels.token_weights(tokens.starts)
         if labels.complete or len(self.classes_) == 1:
-            self._learn_tokens(tokens, np.maximum(labels.codes, 0), None, learner, file)
+            self._learn_tokens(tokens, np.maximum(labels.codes, 0), None, weights, learner, file)
             return True
         monitor, masks = FitMonitor(1, checkpoint=file), labels.masks()
         monitor.begin_run()
 
         def learn(codes: NDArray[np.int32], learnable: NDArray[np.bool_] | None) -> bool:
-            self._learn_tokens(tokens, codes, learnable, learner, monitor.nested("tokens"))
+            self._learn_tokens(tokens, codes, learnable, weights, learner, monitor.nested("tokens"))
             return not learner._stopped
 
         stable = LabelCompletion(tokens, labels, int(self.order)).run(
@@ -256,7 +260,7 @@ class MEMM(SequenceModel):
 
     def _learn_tokens(
         self, tokens: Tokens, codes: NDArray[np.int32], learnable: NDArray[np.bool_] | None,
-        learner: LogisticRegression, file: CheckpointTarget,
+        weights: NDArray[np.float64] | None, learner: LogisticRegression, file: CheckpointTarget,
     ) -> None:  # fmt: skip
         """Find the weights for the labels of all tokens, or of those that are learnable, whose codes are none below 0.
 
@@ -264,9 +268,10 @@ class MEMM(SequenceModel):
         """
         K = len(self.classes_)
         histories = Histories(tokens, codes, K, self.order, self._conjoined(tokens))
-        weights, own = NO_WEIGHTS, codes
+        weights, own = NO_WEIGHTS if weights is None else weights, codes
         if learnable is not None:
-            weights, own = learnable.astype(np.float64), np.where(learnable, codes, 0)
+            own = np.where(learnable, codes, 0)
+            weights = learnable * weights if len(weights) else learnable.astype(np.float64)
         if len(np.unique(codes if learnable is None else codes[learnable])) < 2:
             learner.converged_, learner._stopped = True, False
             self._install(histories, np.zeros((K, histories.n_columns), learner.dtype))._clear_report()

@@ -48,10 +48,10 @@ class TagDictionary:
         columns = as_columns(chosen, names, rows.n_columns, "tag_dictionary")
         present = (rows.values[: rows.nnz] != 0).astype(np.int64)
         words = sp.csr_array((present, rows.indices[: rows.nnz], rows.indptr), shape=(n, rows.n_columns))[:, columns]
-        of_tokens, labels = known.said(tokens.starts)
+        of_tokens, labels = known.said(tokens.starts, 1, cutoff)
         said = sp.csr_array((np.ones(len(labels), np.int64), (of_tokens, labels)), shape=(n, len(classes)))
         counts = (words.T @ said).toarray()
-        seen = words.T @ (np.diff(said.indptr) > 0).astype(np.int64) >= cutoff
+        seen = words.T @ said.max(axis=1).toarray().reshape(-1) >= cutoff
         return cls(columns[seen], counts[seen] > 0)
 
     @classmethod

@@ -14,7 +14,7 @@ from fastlin.engine.chain.token_labels import TokenLabels
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.runtime.shared_lock import SharedLock
-from fastlin.sequence.crf.objective import TransitionWeights
+from fastlin.sequence.transition_weights import TransitionWeights
 from fastlin.sequence.weight_layout import HybridLayout
 
 Floats = NDArray[np.float64]

@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +20,6 @@ from fastlin.sequence.base import ORDER, SequenceModel, as_frozen_weights, froze
 from fastlin.sequence.chain import Chain, as_many_paths
 from fastlin.sequence.chain_batches import Potentials
 from fastlin.sequence.constraints import Constraints
-from fastlin.sequence.crf.objective import TransitionWeights, chain_of
 from fastlin.sequence.crfsuite_names import CRFsuiteAttributes, answers_crfsuite
 from fastlin.sequence.hmm.tokens import listed
 from fastlin.sequence.label_encoder import LabelEncoder
@@ -31,8 +31,10 @@ from fastlin.sequence.perceptron.averaged_weights import (
     TaggerEpochState,
     TrainingSequences,
 )
+from fastlin.sequence.sample_weights import weigh_sequences
 from fastlin.sequence.token_scores import dense_scores, sparse_scores
 from fastlin.sequence.tokens import Tokens
+from fastlin.sequence.transition_weights import TransitionWeights, chain_of
 from fastlin.sequence.weight_layout import lay_out
 from fastlin.storage import Checkpoint
 from fastlin.validation.parameter_kinds import ABSENT, Integer, OneOf, ParameterTable, Real, check_parameters
@@ -200,6 +202,7 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
         y: Any,
         *,
         lengths: Any = None,
+        sample_weight: Any = None,
         checkpoint: Any = None,
         checkpoint_interval: float = 60.0,
         resume: bool = False,
@@ -215,6 +218,8 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
             labels: one of these.
         lengths : array of shape (n_sequences,), optional
             How many tokens each sequence has; with a CSR.
+        sample_weight : array of shape (n_sequences,), optional
+            By which a step on each sequence, or in "pa" and "mira" C, is multiplied; 0: as if it was not there.
         checkpoint : path, optional
             A file that says where the fit stands, written between two epochs.
         checkpoint_interval : float
@@ -229,7 +234,7 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
         """
         model = self._working_copy()
         model._check_parameters()
-        tokens, known = model._learn(X, y, lengths)
+        tokens, known = model._learn(X, y, lengths, sample_weight)
         state, training = model._initial_state(tokens, known)
         model._install(state, validation.as_generator(self.random_state))
         file = model._checkpoint_of(tokens, known, checkpoint, checkpoint_interval, resume)
@@ -241,7 +246,9 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, lengths: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, *, lengths: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn one epoch of these sequences on top of what is known.
 
         New features and labels may come in any call. Without `shuffle`, and if all labels are known from the start, the
@@ -249,7 +256,7 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
 
         Parameters
         ----------
-        X, y, lengths
+        X, y, lengths, sample_weight
             As for `fit`; a matrix has the columns of the first.
         classes : array, optional
             Labels that may come later. Not needed.
@@ -260,10 +267,11 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
             Ctrl-C, a step that would overflow and an error in the callback keep the steps taken so far; bad input is
             refused before the first.
         """
-        return self._learn_more(listed(X), y, classes, lengths)  # sequences are read before it is this learner's turn
+        weighed = weigh_sequences(listed(X), y, lengths, sample_weight)
+        return self._learn_more(*weighed, classes)  # sequences are read before it is this learner's turn
 
     @learns
-    def _learn_more(self, X: Any, y: Any, classes: Any, lengths: Any) -> Self:
+    def _learn_more(self, X: Any, y: Any, lengths: Any, weights: NDArray[np.float64], classes: Any) -> Self:
         model, first = self._working_copy(), not self.__sklearn_is_fitted__()
         model._check_parameters()
         if self.weights != "dense":
@@ -281,6 +289,7 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
             found, labels = as_partly_labelled(y, tokens)
             seen = self.classes_ if found is None else found
             known = union_of_labels(self.classes_, seen)
+        labels = replace(labels, weights=weights)
         known = known if own is None else union_of_labels(known, own.classes_)
         Constraints.resolve(self.constraints, known)
         labels = labels.with_classes(label_positions(known, seen), len(known))

@@ -1,0 +1,62 @@
+"""scikit-learn, imported without the libraries that it imports and seldom uses: whoever needs it first pays less.
+
+`import sklearn` takes 0.8 seconds of CPU time, of which pandas and `scipy.stats` are three quarters: some functions of
+`sklearn.utils.fixes` use them, and narwhals is for data frames. While scikit-learn is imported here, modules that
+forward what they are asked for to the real ones, imported then, stand in their places; afterwards they are gone from
+`sys.modules`, and who imports pandas has pandas. What a process has imported already is left alone.
+"""
+
+import importlib
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Any
+
+DEFERRED = (("pandas",), ("scipy.special",), ("scipy.stats",), ("narwhals", "narwhals.stable", "narwhals.stable.v2"))
+
+
+class DeferredModule(ModuleType):
+    """A module that is imported when something of it is asked for; `stand_ins` are those of its package."""
+
+    def __init__(self, name: str, stand_ins: list["DeferredModule"]) -> None:
+        super().__init__(name)
+        self._stand_ins = stand_ins
+
+    def __getattr__(self, name: str) -> Any:
+        withdraw(self._stand_ins)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def stand_in(names: tuple[str, ...]) -> list[DeferredModule]:
+    """Put deferred modules in the places of a module and what lies in it; nothing, if it is imported or not there."""
+    if names[0] in sys.modules or importlib.util.find_spec(names[0]) is None:
+        return []
+    modules: list[DeferredModule] = []
+    for name in names:
+        module = DeferredModule(name, modules)
+        if modules:
+            setattr(modules[-1], name.rpartition(".")[2], module)
+        modules.append(module)
+        sys.modules[name] = module
+    return modules
+
+
+def withdraw(modules: list[DeferredModule]) -> None:
+    """Let the next import of their names be that of the real modules."""
+    for module in modules:
+        if sys.modules.get(module.__name__) is module:
+            del sys.modules[module.__name__]
+
+
+def import_sklearn() -> None:
+    """Import scikit-learn, if nobody has."""
+    if "sklearn" in sys.modules:
+        return
+    modules = [module for names in DEFERRED for module in stand_in(names)]
+    try:
+        importlib.import_module("sklearn")
+    finally:
+        withdraw(modules)
+
+
+import_sklearn()
