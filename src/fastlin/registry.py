@@ -114,10 +114,11 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
     },
     "fastlin.data": {
         **_alike("fastlin.data.blocks", "Block", "Documents"),
-        **_alike("fastlin.data.corpus", "Corpus", "Segment", "convert"),
+        **_alike("fastlin.data.corpus", "Corpus", "convert"),
         **_alike("fastlin.data.errors", "MalformedLines", "ReadError"),
         "CorpusError": PublicName("fastlin.data.npy_files"),
         **_alike("fastlin.data.reader", "FORMATS", "Reader", "read"),
+        "Segment": PublicName("fastlin.data.segments"),
         "load_svmlight": PublicName("fastlin.data.readers.svmlight"),
         "dump_svmlight": PublicName("fastlin.data.svmlight_writer"),
     },

@@ -52,12 +52,12 @@ def test_what_is_asked_for_while_scikit_learn_is_imported_is_the_real_one_too():
     code = (
         "import sys\n"
         "from fastlin.runtime import sklearn_import\n"
-        "modules = sklearn_import.stand_in(('email', 'email.mime', 'email.mime.text'))\n"
-        "import email.mime.text as text\n"
-        "assert text is modules[-1] and text.MIMEText('a').get_payload() == 'a'\n"
-        "import email.mime.text\n"
-        "assert email.mime.text is sys.modules['email.mime.text'] and email is not modules[0]\n"
-        "assert sklearn_import.stand_in(('email',)) == [] == sklearn_import.stand_in(('no_such_library',))\n"
+        "modules = sklearn_import.stand_in(('xml', 'xml.dom', 'xml.dom.minidom'))\n"
+        "import xml.dom.minidom as text\n"
+        "assert text is modules[-1] and text.parseString('<a/>').documentElement.tagName == 'a'\n"
+        "import xml.dom.minidom\n"
+        "assert xml.dom.minidom is sys.modules['xml.dom.minidom'] and xml is not modules[0]\n"
+        "assert sklearn_import.stand_in(('xml',)) == [] == sklearn_import.stand_in(('no_such_library',))\n"
         "print('done')"
     )
     done = run(code)

@@ -8,9 +8,9 @@ from abc import ABC
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 
 from fastlin import validation
 from fastlin.core.dataset import Dataset, DatasetView
@@ -166,7 +166,7 @@ class MultilabelClassifier(SparseClassifier, ABC):
 
 def independent_probabilities(scores: Floats, logarithmic: bool) -> Floats:
     """The (log-)probability that a row has each label, from log odds."""
-    return np.asarray(log_expit(scores) if logarithmic else expit(scores))
+    return np.asarray(scipy.special.log_expit(scores) if logarithmic else scipy.special.expit(scores))
 
 
 def side_factors(class_weight: Any, sets: LabelSets | None, codes: NDArray[np.int32], weights: Floats) -> Floats | None:

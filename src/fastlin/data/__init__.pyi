@@ -1,7 +1,6 @@
 from fastlin.data.blocks import Block as Block
 from fastlin.data.blocks import Documents as Documents
 from fastlin.data.corpus import Corpus as Corpus
-from fastlin.data.corpus import Segment as Segment
 from fastlin.data.corpus import convert as convert
 from fastlin.data.errors import MalformedLines as MalformedLines
 from fastlin.data.errors import ReadError as ReadError
@@ -10,4 +9,5 @@ from fastlin.data.reader import FORMATS as FORMATS
 from fastlin.data.reader import Reader as Reader
 from fastlin.data.reader import read as read
 from fastlin.data.readers.svmlight import load_svmlight as load_svmlight
+from fastlin.data.segments import Segment as Segment
 from fastlin.data.svmlight_writer import dump_svmlight as dump_svmlight

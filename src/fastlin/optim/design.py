@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.core import transpose
+from fastlin.engine.core import observed_weights, transpose
 from fastlin.runtime import parallel
 from fastlin.validation import MAX_COLUMNS, CSRRows
 
@@ -154,3 +154,15 @@ def _narrow_exactly(values: NDArray[Any]) -> NDArray[Any]:
             return values
         narrow = values.astype(np.float32)
     return narrow if np.array_equal(narrow, values) else values
+
+
+def observed_pairs(
+    design: Design, codes: NDArray[np.int32], n_codes: int, cutoff: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """For every feature the codes that at least `cutoff[j]` of its rows have: where they begin, and all of them."""
+    starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_codes, np.int64)
+    columns = design.column_indptr, design.column_rows, codes, cutoff, seen, starts
+    observed_weights.find_observed_pairs(*columns, np.empty(0, np.int32))
+    labels = np.empty(starts[-1], np.int32)
+    observed_weights.find_observed_pairs(*columns, labels)
+    return starts, labels

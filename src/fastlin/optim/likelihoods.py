@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 
 from fastlin.engine.core import likelihood
 from fastlin.engine.core import row_scores as row_kernels
@@ -327,7 +327,7 @@ class OneVsRestLikelihood(LabelLikelihood):
         self, odds: Scores, shift: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Σ w p where the log odds are shifted, its derivative by the shift, Σ w y and Σ w, of each label."""
-        p, mass, own = expit(odds + shift), self.row_weights(slice(None)), self.members[self.codes]
+        p, mass, own = scipy.special.expit(odds + shift), self.row_weights(slice(None)), self.members[self.codes]
         wp = mass * p
         whole = np.broadcast_to(mass, p.shape).sum(axis=0)
         return wp.sum(axis=0), (wp * (1 - p)).sum(axis=0), (mass * own).sum(axis=0), whole
@@ -342,11 +342,13 @@ class OneVsRestLikelihood(LabelLikelihood):
     ) -> tuple[NDArray[np.float64], float]:
         """w a of a = share · (kept · p(odds + shift) + rest) + (1 − share) · y, and Σ w KL(a ‖ p), over all labels."""
         mass, own = self.row_weights(slice(None)), self.members[self.codes]
-        a = share * (kept * expit(odds + shift) + rest)
+        a = share * (kept * scipy.special.expit(odds + shift) + rest)
         if share < 1:
             a += (1 - share) * own
         np.clip(a, 0.0, 1.0, out=a)
-        return mass * a, divergence(a, log_expit(odds), mass) + divergence(1 - a, log_expit(-odds), mass)
+        return mass * a, divergence(a, scipy.special.log_expit(odds), mass) + divergence(
+            1 - a, scipy.special.log_expit(-odds), mass
+        )
 
     def fill_dual(
         self,
@@ -394,7 +396,8 @@ class OneVsRestLikelihood(LabelLikelihood):
         own = rest[1] if np.ndim(rest) else rest
         mixed, mass = np.clip(kept * a + own, 0.0, 1.0), self.row_weights(slice(None))
         self.fill_residual(mixed, residual)
-        return divergence(mixed, log_expit(scores), mass) + divergence(1 - mixed, log_expit(-scores), mass)
+        log_p, log_rest = scipy.special.log_expit(scores), scipy.special.log_expit(-scores)
+        return divergence(mixed, log_p, mass) + divergence(1 - mixed, log_rest, mass)
 
     def fill_residual(self, a: BlockArray, residual: BlockArray) -> None:
         """residual = w (a − y)."""

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastlin.engine.core import observed_weights, passes
-from fastlin.optim.design import Design
+from fastlin.optim.design import Design, observed_pairs
 from fastlin.optim.partitions import Partition, Partitions
 from fastlin.runtime import parallel
 
@@ -163,18 +163,6 @@ class ObservedWeights:
     def _features(self) -> NDArray[np.int64]:
         """The feature of each pair."""
         return np.repeat(np.arange(self.n_features), np.diff(self.starts))
-
-
-def observed_pairs(
-    design: Design, codes: NDArray[np.int32], n_codes: int, cutoff: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """For every feature the codes that at least `cutoff[j]` of its rows have: where they begin, and all of them."""
-    starts, seen = np.zeros(design.n_features + 1, np.int64), np.zeros(n_codes, np.int64)
-    columns = design.column_indptr, design.column_rows, codes, cutoff, seen, starts
-    observed_weights.find_observed_pairs(*columns, np.empty(0, np.int32))
-    labels = np.empty(starts[-1], np.int32)
-    observed_weights.find_observed_pairs(*columns, labels)
-    return starts, labels
 
 
 def _observed_pairs(

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.optim.design import Design
-from fastlin.optim.weight_layouts import observed_pairs
+from fastlin.optim.design import Design, observed_pairs
 from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import CSRRows

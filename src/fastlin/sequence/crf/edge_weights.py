@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core import observed_weights
-from fastlin.optim.design import Design
-from fastlin.optim.weight_layouts import observed_pairs
+from fastlin.optim.design import Design, observed_pairs
 from fastlin.runtime import parallel
 from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.tokens import Tokens
