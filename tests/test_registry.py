@@ -20,6 +20,7 @@ BY_NAME = {  # the modules that import what a string says, and which modules the
     "model_files/classes.py": "classes and codecs of the registry, all in rooms below",
     "registry.py": "public names, for the package that offers them, and readers of file formats",
     "runtime/sklearn_import.py": "scikit-learn, and libraries that it imports",
+    "runtime/folder_lock.py": "what one system of two has: fcntl or msvcrt",
 }
 ENTRIES = [(package, name, entry) for package, names in PUBLIC.items() for name, entry in names.items()]
 

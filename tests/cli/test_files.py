@@ -52,7 +52,7 @@ def test_the_limit_decides_where_rows_lie(shell, folder, tmp_path):
 
 def test_memory_has_limits(monkeypatch, tmp_path):
     free = available_memory.available()
-    monkeypatch.setattr(available_memory.resource, "getrlimit", lambda _: (1 << 20, 1 << 30))
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1 << 20, 1 << 30))
     assert available_memory.available() == min(free, 1 << 20)
     monkeypatch.setattr(available_memory, "CGROUP", tmp_path)
     (tmp_path / "memory.max").write_text("1000\n")

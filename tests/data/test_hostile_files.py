@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-import zstandard
 
 from fastlin.data import Block, ReadError, dump_svmlight, read
 from fastlin.validation import as_rows
+from support import zstd
 
 TEXTS = [f'text {i} the quick ‘brown’ fox, said "so" 😀' for i in range(40)]
 JSON = "".join(f'{{"label": "l{i % 3}", "text": "some \\"text\\" \\u00e9 {i}", "w": {i / 7}}}\n' for i in range(40))
@@ -76,7 +76,7 @@ FILES = {
     "x.tsv.gz": gzip.compress(TSV),
     "x.tsv.bz2": bz2.compress(TSV),
     "x.tsv.xz": lzma.compress(TSV),
-    "x.tsv.zst": zstandard.ZstdCompressor().compress(TSV),
+    "x.tsv.zst": zstd.compress(TSV),
     "x.parquet": arrow(pyarrow.parquet.write_table),
     "rows.parquet": rows(pyarrow.parquet.write_table),
     "x.feather": arrow(lambda table, file: pyarrow.feather.write_feather(table, file, compression="uncompressed")),

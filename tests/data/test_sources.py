@@ -13,18 +13,19 @@ import pyarrow
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fastlin.data import ReadError, read
 from fastlin.data.readers.sources import InputFile, line_blocks, whole_lines
+from fastlin.data.zstd import zstd as found_zstd
+from support import zstd
 
 COMPRESS = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+    ".zst": zstd.compress,
 }
 TEXT = "".join(f"label{i % 3}\ttext number {i} ü\n" for i in range(3000)).encode()
 
@@ -88,7 +89,7 @@ def test_a_damaged_file_is_named(suffix, tmp_path):
 
 
 def test_a_little_zstd_does_not_become_a_large_block():
-    data = zstandard.ZstdCompressor().compress(b"\n" * 100_000)
+    data = zstd.compress(b"\n" * 100_000)
     sizes = [len(found.texts) for found in read(io.BytesIO(data), "lines", block=1000)]
     assert sum(sizes) == 100_000
     assert max(sizes) == 1000
@@ -102,22 +103,26 @@ def test_a_text_that_begins_like_bzip2_is_a_text():
     assert lines(io.BytesIO(b"BZh is not the sign of a file\n")) == ["BZh is not the sign of a file"]
 
 
+ZSTD = ("compression.zstd", "backports.zstd", "zstandard")
+
+
 def test_without_the_package_for_zstd_the_error_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "x.tsv.zst").write_bytes(COMPRESS[".zst"](TEXT))
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    for name in ZSTD:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"fastlin\[zstd\]"):
         texts(tmp_path / "x.tsv.zst")
 
 
-def test_pythons_own_zstd_does_as_well(tmp_path, monkeypatch):
-    own = types.SimpleNamespace(
-        ZstdDecompressor=lambda: zstandard.ZstdDecompressor().decompressobj(), ZstdError=zstandard.ZstdError,
-        open=zstandard.open,
-    )  # fmt: skip
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    monkeypatch.setitem(sys.modules, "compression.zstd", own)
-    monkeypatch.setitem(sys.modules, "compression", types.ModuleType("compression"))
+@pytest.mark.parametrize("name", ZSTD)
+def test_every_module_of_zstd_does_as_well(name, tmp_path, monkeypatch):
+    new, error, opened = found_zstd()
+    made = {"zstandard": lambda: types.SimpleNamespace(decompressobj=new)}.get(name, new)
+    only = types.SimpleNamespace(ZstdDecompressor=made, ZstdError=error, open=opened)
+    for other in ZSTD:
+        monkeypatch.setitem(sys.modules, other, only if other == name else None)
+    for package in ("compression", "backports"):
+        monkeypatch.setitem(sys.modules, package, types.ModuleType(package))
     (tmp_path / "x.tsv.zst").write_bytes(COMPRESS[".zst"](TEXT))
     assert texts(tmp_path / "x.tsv.zst") == EXPECTED
 

@@ -1,7 +1,6 @@
 """The folder in which a corpus is made: it has the new one when all of it is there, and until then what it had."""
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -14,8 +13,11 @@ from typing import Self
 from fastlin.data.manifest import MANIFEST_NAME, Manifest
 from fastlin.data.scratch import TemporaryFolder
 from fastlin.runtime.atomic_write import UNFINISHED, sync_folder
+from fastlin.runtime.folder_lock import LOCK_FILE, lock_folder
 
-CORPUS_FILES = re.compile(rf"{re.escape(MANIFEST_NAME)}|{UNFINISHED}|shards-\w+")  # what a folder of a corpus may hold
+CORPUS_FILES = re.compile(  # what a folder of a corpus may hold
+    rf"{re.escape(MANIFEST_NAME)}|{re.escape(LOCK_FILE)}|{UNFINISHED}|shards-\w+"
+)
 
 
 class AtomicFolder:
@@ -34,28 +36,22 @@ class AtomicFolder:
         self._refuse_other_files()
         self._made, self._done = not self.folder.exists(), False
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = self._locked()
+        self._lock = lock_folder(self.folder)
+        try:
+            self._lock.__enter__()  # nobody else writes here: each would remove the other's shards
+        except BlockingIOError:
+            raise FileExistsError(f"{self.folder} is being written by another process or thread") from None
         self.place.mkdir()
         return self
-
-    def _locked(self) -> int:
-        """Nobody else writes here: each would remove the other's shards. Killed, a writer leaves no lock."""
-        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise FileExistsError(f"{self.folder} is being written by another process or thread") from None
-        except OSError:  # a file system without locks
-            pass
-        return descriptor
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self._done:
             shutil.rmtree(self.folder if self._made else self.place, ignore_errors=True)
-        os.close(self._lock)
+        self._lock.__exit__(None, None, None)
+        if not self._done and self._made:  # what Windows keeps while it is locked
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _refuse_other_files(self) -> None:
         inside = self.folder.iterdir() if self.folder.exists() else ()

@@ -13,7 +13,7 @@ from fastlin.storage.crc32 import crc32
 from fastlin.storage.zip_layout import npy_header
 
 HEADER = 128  # bytes before the values of a vector's .npy file
-POPULATE = getattr(mmap, "MAP_POPULATE", 0)  # the pages that are in memory are mapped at once, not one by one
+POPULATE = getattr(mmap, "MAP_POPULATE", 0)  # Linux's: the pages that are in memory are mapped at once, not one by one
 
 
 class CorpusError(ValueError):
@@ -53,7 +53,11 @@ def map_file(path: Path) -> tuple[mmap.mmap, Stamp]:
             stamp = stamp_of(file.fileno())
             if not stamp.size:
                 raise CorpusError(f"{path} is empty")
-            return mmap.mmap(file.fileno(), stamp.size, flags=mmap.MAP_SHARED | POPULATE, prot=mmap.PROT_READ), stamp
+            if POPULATE:
+                options = {"flags": mmap.MAP_SHARED | POPULATE, "prot": mmap.PROT_READ}
+            else:
+                options = {"access": mmap.ACCESS_READ}
+            return mmap.mmap(file.fileno(), stamp.size, **options), stamp
     except FileNotFoundError as error:
         raise CorpusError(f"{path} is missing: the corpus is incomplete") from error
 

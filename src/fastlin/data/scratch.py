@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core.aligned import aligned_zeros
 
 POPULATE_READ = 22  # Linux's MADV_POPULATE_READ: pages that are in memory are mapped at once, not one by one
+ZEROS = 1 << 22  # bytes written together where room cannot be reserved
 
 
 class ScratchSpace:
@@ -39,7 +40,7 @@ class ScratchSpace:
         if self._file is None or not size:
             return ScratchArray(aligned_zeros(shape, dtype))
         start = self._size
-        os.posix_fallocate(self._file.fileno(), start, size)
+        _reserve(self._file, start, size)
         self._size += -(-size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         return MappedScratchArray(self, start, shape, dtype)
 
@@ -47,9 +48,20 @@ class ScratchSpace:
         """A part of the file, mapped for as long as it is held."""
         assert self._file is not None
         room = mmap.mmap(self._file.fileno(), size, offset=start)
-        with contextlib.suppress(OSError):  # an older kernel
+        with contextlib.suppress(OSError, AttributeError):  # an older kernel, or another system
             room.madvise(POPULATE_READ)
         return room
+
+
+def _reserve(file: Any, start: int, size: int) -> None:
+    """Have zeros in a file's next bytes: a full disk is an OSError here, and not the end of the process later."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), start, size)
+        return
+    file.seek(start)  # macOS and Windows: the zeros are written
+    zeros = memoryview(bytes(min(size, ZEROS)))
+    while size > 0:
+        size -= file.write(zeros[:size])
 
 
 class ScratchArray:

@@ -1,4 +1,4 @@
-"""Zstandard: from the package zstandard, or from Python, which has it from 3.14 on."""
+"""Zstandard: Python's own, which it has from 3.14 on, its back-port, or the package zstandard."""
 
 import importlib
 from collections.abc import Callable
@@ -15,14 +15,14 @@ class Zstd(NamedTuple):
 
 def zstd() -> Zstd:
     """Whichever there is."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            own = importlib.import_module(name)
+        except ImportError:
+            continue
+        return Zstd(own.ZstdDecompressor, own.ZstdError, own.open)
     try:
         package = importlib.import_module("zstandard")
-    except ImportError:
-        pass
-    else:
-        return Zstd(lambda: package.ZstdDecompressor().decompressobj(), package.ZstdError, package.open)
-    try:
-        own = importlib.import_module("compression.zstd")
     except ImportError as error:
-        raise ImportError(".zst files need the package zstandard: pip install 'fastlin[zstd]'") from error
-    return Zstd(own.ZstdDecompressor, own.ZstdError, own.open)
+        raise ImportError(".zst files need the package backports.zstd: pip install 'fastlin[zstd]'") from error
+    return Zstd(lambda: package.ZstdDecompressor().decompressobj(), package.ZstdError, package.open)

@@ -19,7 +19,7 @@ def atomic_write(path: Any) -> Iterator[BinaryIO]:
         raise OSError(number, "not a regular file", os.fspath(path))
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".{secrets.token_hex(8)}.fastlin")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with open(descriptor, "wb") as file:
             yield file
@@ -34,7 +34,9 @@ def atomic_write(path: Any) -> Iterator[BinaryIO]:
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """A new name is safe once its folder has reached the disk."""
+    """A new name is safe once its folder has reached the disk; Windows opens no folders, and sees to it itself."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

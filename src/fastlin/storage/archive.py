@@ -214,7 +214,7 @@ def _content(path: Any, mmap: bool, context: LoadContext) -> NDArray[np.uint8]:
 
 def _opened(path: Any, flags: int) -> int:
     """A descriptor; a pipe that nobody writes to is not waited for."""
-    return os.open(path, flags | os.O_NONBLOCK)
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _read(raw: NDArray[np.uint8], kind: str, context: LoadContext) -> tuple[dict[str, Any], Arrays]:
