@@ -1,21 +1,28 @@
-"""Build every kernel once for each instruction set; everything else is in pyproject.toml.
+"""Build every kernel for the instruction sets that pay; everything else is in pyproject.toml.
 
+FASTLIN_BUILDS=…    every kernel for these instruction sets and no others, separated by commas: one for development,
+                    all for bench/builds.py
 FASTLIN_DEBUG=1     bounds checks and assertions in the kernels
 FASTLIN_SANITIZE=1  AddressSanitizer and UndefinedBehaviourSanitizer
-FASTLIN_BUILDS=…    only these instruction sets, separated by commas: a development build takes a third of the time
 """
+
+import sys
+
+if sys.byteorder != "little":
+    sys.exit("fastlin needs a little-endian processor: its kernels and files read numbers as they lie in memory")
 
 import copy
 import multiprocessing
 import os
 import platform
+import re
+import shutil
 import tempfile
 from pathlib import Path
 
-from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import CompileError
+from setuptools.errors import CompileError, PlatformError
 
 PACKAGE = Path("src/fastlin")
 ENGINE = PACKAGE / "engine"
@@ -32,20 +39,33 @@ KERNELS = sorted(f"{path.parent.name}/{path.stem}" for path in ENGINE.glob("*/*.
 FOLDERS = sorted({path.parent for path in ENGINE.glob("*/*.p[yx][xd]")})
 # Cython's own processes, where they are copies of this one; elsewhere each would run this file from its beginning.
 PROCESSES = os.cpu_count() or 1 if multiprocessing.get_start_method() == "fork" else 0
+PAGES = "https://github.com/fastlin/fastlin/blob/main/"
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
+X86_64 = platform.machine().lower() in ("x86_64", "amd64")
+
+# Beside the baseline of the platform, which every kernel has; a processor loads the best that a kernel has, and it runs
+# (engine/__init__.py). Measured by bench/builds.py: what is not named gains less than its threshold.
+MARCH = {"x86_64_v3": "-march=x86-64-v3", "x86_64_v4": "-march=x86-64-v4"} if X86_64 else {}
+BUILDS = ("baseline", *MARCH)
+PAYS: dict[str, set[str]] = {
+    "x86_64_v3": set(KERNELS),
+    "x86_64_v4": set(KERNELS),
+}
 
 # No errno, no trapping: both keep gcc from vectorising, neither changes a result. -ffast-math would.
 FLAGS = ["-O2" if DEBUG else "-O3", "-fno-math-errno", "-fno-trapping-math", *([] if DEBUG else ["-g0"])]
-LINK = []
+LINK: list[str] = []
+SMALLER = {  # of what is installed, not of what is built in place to be profiled
+    "linux": ["-Wl,--strip-all", "-Wl,--gc-sections", "-Wl,-z,noseparate-code"],
+    "darwin": ["-Wl,-x", "-Wl,-dead_strip"],
+}.get(sys.platform, [])
+CLANG_CL = ["/clang:-O3", "/clang:-fno-math-errno", "/clang:-fno-trapping-math", "-Wno-incompatible-pointer-types"]
 if SANITIZE:
     FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     LINK = ["-fsanitize=address,undefined"]
-BUILDS = {"baseline": []}
-if platform.machine().lower() in ("x86_64", "amd64"):
-    BUILDS |= {"x86_64_v3": ["-march=x86-64-v3"], "x86_64_v4": ["-march=x86-64-v4"]}
-if os.environ.get("FASTLIN_BUILDS"):
-    BUILDS = {build: BUILDS[build] for build in os.environ["FASTLIN_BUILDS"].split(",")}
+if DEBUG or SANITIZE:
+    SMALLER = []
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -56,7 +76,22 @@ DIRECTIVES = {
     "overflowcheck": False,
     "embedsignature": False,
     "legacy_implicit_noexcept": False,
+    "freethreading_compatible": True,  # kernels hold no lock of the interpreter: docs/engine.md says who locks what
 }
+
+
+def absolute_links(text: str, place: str) -> str:
+    """A page of Markdown whose links to files of this repository lead to where they are on the web."""
+    return re.sub(r"\]\((?!\w+:|#)([^)]+)\)", rf"]({place}\1)", text)
+
+
+def builds_of(kernel: str, supported: list[str]) -> list[str]:
+    """The instruction sets a kernel is built for, the baseline first."""
+    if not (chosen := os.environ.get("FASTLIN_BUILDS")):
+        return [build for build in supported if build == "baseline" or kernel in PAYS[build]]
+    if unknown := set(chosen.split(",")) - set(BUILDS):
+        raise PlatformError(f"FASTLIN_BUILDS: {', '.join(sorted(unknown))} is none of {', '.join(BUILDS)}")
+    return [build for build in supported if build in chosen.split(",")]
 
 
 def name_of(path: str) -> str:
@@ -69,9 +104,28 @@ def extension(path: str, suffix: str = "pyx") -> Extension:
         [str(PACKAGE / f"{path}.{suffix}")],
         include_dirs=[str(folder) for folder in FOLDERS],
         depends=[str(header) for kind in ("pxd", "h") for header in PACKAGE.glob(f"**/*.{kind}")],
-        extra_compile_args=FLAGS,
-        extra_link_args=LINK,
     )
+
+
+def translate(modules: list[Extension]) -> list[Extension]:
+    """The modules with C files for sources: Cython runs here and nowhere else, once a build."""
+    from Cython.Build import cythonize
+
+    return cythonize(
+        modules,
+        build_dir="build",
+        shared_utility_qualified_name=name_of(SHARED),
+        compiler_directives=DIRECTIVES,
+        force=DEBUG or SANITIZE,
+        nthreads=PROCESSES,
+    )
+
+
+class Translate(build_ext):
+    """C files of all modules and nothing else, as for a compiler elsewhere: python setup.py translate."""
+
+    def run(self) -> None:
+        translate(self.extensions)
 
 
 class BuildEveryInstructionSet(build_ext):
@@ -80,23 +134,47 @@ class BuildEveryInstructionSet(build_ext):
     def finalize_options(self) -> None:
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
+        self.installed = not self.inplace  # which setuptools sets back while it builds
 
     def build_extensions(self) -> None:
-        supported = [build for build, flags in BUILDS.items() if self.accepts(flags)]
+        flags, link = self.chosen_flags()
+        supported = [build for build in BUILDS if build == "baseline" or self.accepts(MARCH[build])]
+        sources = {module.name: module.sources for module in translate(self.extensions)}
         translated = {module.name: module for module in self.extensions}
+        for name, module in translated.items():
+            module.sources = sources[name]
         self.extensions = [translated[name_of(path)] for path in (SHARED, *ONCE)]
-        for build in supported:
-            for kernel in KERNELS:
+        for kernel in KERNELS:
+            for build in builds_of(kernel, supported):
                 module = copy.copy(translated[name_of(f"engine/{kernel}")])
                 module.name = module._full_name = name_of(f"engine/{build}/{kernel}")
-                module.extra_compile_args = FLAGS + BUILDS[build]
                 self.extensions.append(module)
+        for module in self.extensions:
+            march = [flag for build, flag in MARCH.items() if f".engine.{build}." in module.name]
+            module.extra_compile_args, module.extra_link_args = flags + march, link
+        self.extensions.sort(key=lambda module: -os.path.getsize(module.sources[0]))  # the longest work first
         super().build_extensions()
 
+    def chosen_flags(self) -> tuple[list[str], list[str]]:
+        """What the compiler and the linker are told; on Windows both are LLVM's, for cl.exe has no vectors of GNU C."""
+        if self.compiler.compiler_type != "msvc":
+            return FLAGS, LINK + SMALLER if self.installed else LINK
+        if not (clang := shutil.which("clang-cl")):
+            raise PlatformError("fastlin's kernels are GNU C: install LLVM, so that clang-cl is on the PATH")
+        self.compiler.initialize()
+        self.compiler.cc = clang
+        return CLANG_CL, []
+
     def copy_extensions_to_source(self) -> None:
+        """In place, what another choice had built goes: it is older than its source, and would be loaded first."""
+        built = {Path(self.get_ext_fullpath(module.name)).resolve() for module in self.extensions}
         for build in BUILDS:
             for folder in FOLDERS:
-                (ENGINE / build / folder.name).mkdir(parents=True, exist_ok=True)
+                place = ENGINE / build / folder.name
+                place.mkdir(parents=True, exist_ok=True)
+                for path in {*place.glob("*.so"), *place.glob("*.pyd")}:
+                    if path.resolve() not in built:
+                        path.unlink()
         super().copy_extensions_to_source()
 
     def build_extension(self, ext: Extension) -> None:
@@ -104,28 +182,23 @@ class BuildEveryInstructionSet(build_ext):
         job.build_temp = os.path.join(self.build_temp, ext.name)
         super(BuildEveryInstructionSet, job).build_extension(ext)
 
-    def accepts(self, flags: list[str]) -> bool:
+    def accepts(self, flag: str) -> bool:
         with tempfile.TemporaryDirectory() as folder:
             probe = Path(folder, "probe.c")
             probe.write_text("int main(void) { return 0; }\n")
             try:
-                self.compiler.compile([str(probe)], output_dir=folder, extra_postargs=flags)
+                self.compiler.compile([str(probe)], output_dir=folder, extra_postargs=[flag])
             except CompileError:
                 return False
         return True
 
 
 setup(
-    ext_modules=cythonize(
-        [
-            extension(SHARED, "c"),
-            *(extension(path) for path in (*ONCE, *(f"engine/{kernel}" for kernel in KERNELS))),
-        ],
-        build_dir="build",
-        shared_utility_qualified_name=name_of(SHARED),
-        compiler_directives=DIRECTIVES,
-        force=DEBUG or SANITIZE,
-        nthreads=PROCESSES,
-    ),
-    cmdclass={"build_ext": BuildEveryInstructionSet},
+    ext_modules=[
+        extension(SHARED, "c"),
+        *(extension(path) for path in (*ONCE, *(f"engine/{kernel}" for kernel in KERNELS))),
+    ],
+    cmdclass={"build_ext": BuildEveryInstructionSet, "translate": Translate},
+    long_description=absolute_links(Path("README.md").read_text(encoding="utf-8"), PAGES),
+    long_description_content_type="text/markdown",
 )

@@ -1,8 +1,8 @@
 """The engine: Cython kernels that know arrays only.
 
-Each kernel module is built several times from one source, for the baseline of the platform and, on x86-64, for the
-levels v3 (AVX2, FMA) and v4 (AVX-512). The best build that the processor runs is chosen at import; the
-environment variable FASTLIN_ISA (baseline, x86-64-v3, x86-64-v4) forces one.
+Each kernel module is built from one source for the baseline of the platform and, on x86-64, for those of the levels v3
+(AVX2, FMA) and v4 (AVX-512) that make it faster. Of every kernel the best build that the processor runs is taken; the
+environment variable FASTLIN_ISA (baseline, x86-64-v3, x86-64-v4) says up to which.
 """
 
 import importlib
@@ -13,21 +13,34 @@ from types import ModuleType
 
 from fastlin.engine import cpu
 
-LEVELS = {"baseline": 1, "x86_64_v3": 3, "x86_64_v4": 4}
+LEVELS = {"x86_64_v4": 4, "x86_64_v3": 3, "baseline": 1}  # best first
+FOLDER = Path(__file__).parent
+
+
+def _up_to(build: str) -> list[str]:
+    """The builds that are looked through for a kernel, best first."""
+    builds = list(LEVELS)
+    return builds[builds.index(build) :]
+
+
+def _kernels(build: str) -> set[str]:
+    """folder.kernel of all that this build has."""
+    folders = (path for path in (FOLDER / build).glob("*") if path.is_dir())
+    return {f"{path.name}.{kernel.name}" for path in folders for kernel in pkgutil.iter_modules([str(path)])}
 
 
 def _usable() -> list[str]:
-    """The builds this machine can run, best first."""
-    level = cpu.x86_level()
-    return [
-        name
-        for name in sorted(LEVELS, key=LEVELS.__getitem__, reverse=True)
-        if LEVELS[name] <= level and any((Path(__file__).parent / name).glob("online/online.*"))
-    ]
+    """The builds this machine can run, best first; with the lower ones each has all the kernels."""
+    level, kernels = cpu.x86_level(), {build: _kernels(build) for build in LEVELS}
+    every = set().union(*kernels.values())
+    usable = (build for build in LEVELS if LEVELS[build] <= level and kernels[build])
+    return [build for build in usable if set().union(*(kernels[one] for one in _up_to(build))) == every]
 
 
 def _choose() -> str:
     usable, wanted = _usable(), os.environ.get("FASTLIN_ISA")
+    if not usable:
+        raise ImportError(f"the kernels of {FOLDER} are built for another processor: build them again")
     if not wanted:
         return usable[0]
     wanted = wanted.replace("-", "_")
@@ -40,11 +53,11 @@ ISA = _choose()
 
 
 def import_kernels(package: str, path: list[str]) -> dict[str, ModuleType]:
-    """The kernels of a folder of this one, in the chosen build, by name: they become modules of the folder's package.
+    """The kernels of a folder, each in its best build, by name: they become modules of the folder's package.
 
     `path` is where the package looks for modules, so that kernels find each other's classes there, too.
     """
-    built = str(Path(__file__).parent / ISA / package.rsplit(".", 1)[1])
-    path.append(built)
-    names = [kernel.name for kernel in pkgutil.iter_modules([built])]
+    places = [str(FOLDER / build / package.rsplit(".", 1)[1]) for build in _up_to(ISA)]
+    path += places
+    names = [kernel.name for kernel in pkgutil.iter_modules(places)]
     return {name: importlib.import_module(f"{package}.{name}") for name in names}
