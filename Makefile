@@ -21,7 +21,7 @@ EXTRA = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["pro
         print(*(r for n in sys.argv[1:] for r in p["optional-dependencies"].get(n, p["dependencies"])), sep="\n")
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-peers lint docs docs-pages bench test-checked package clean
+.PHONY: help demo test test-peers lint docs docs-pages bench test-checked check-targets package clean
 
 help:
 	@echo "make demo          train every learner on the docstrings of Python's standard library"
@@ -32,6 +32,7 @@ help:
 	@echo "make docs-pages    the same without the gallery"
 	@echo "make bench         compare with other libraries (FASTLIN_DATA: the folder of the corpora)"
 	@echo "make test-checked  run the tests on a build with bounds checks, ASAN and UBSAN"
+	@echo "make check-targets compile every kernel for Linux (glibc, musl), macOS and Windows, x86-64 and ARM"
 	@echo "make package       build the sdist and, from it, the wheel; import the wheel elsewhere"
 	@echo "make clean         remove environments, builds and caches"
 
@@ -131,6 +132,17 @@ $(CHECKED)/package.stamp: $(SOURCES) | $(CHECKED)/venv.stamp
 test-checked: $(CHECKED)/package.stamp
 	@env -u PYTHONPATH $(CHECKED_ENVIRONMENT) $(CHECKED_BIN)/python $(CHECKED_BIN)/pytest -m "not timing" $(PYTEST_ARGS) tests
 
+# --- other systems ------------------------------------------------------------------------------
+# Clang with the C libraries' headers that zig brings: nothing is linked, and nothing runs.
+
+$(VENV)/targets.stamp: pyproject.toml | $(VENV)/venv.stamp
+	@$(BIN)/python $(PIP) install "setuptools>=77" "Cython>=3.1" "ziglang>=0.13"
+	@touch $@
+
+check-targets: $(VENV)/targets.stamp
+	@$(PLAIN) $(BIN)/python setup.py -q translate
+	@$(BIN)/python .ci/cross_compile.py
+
 # --- the package as others get it ---------------------------------------------------------------
 
 package: $(VENV)/venv.stamp
@@ -140,8 +152,8 @@ package: $(VENV)/venv.stamp
 	@rm -rf $(VENV)/elsewhere
 	@$(PYTHON) -m venv $(VENV)/elsewhere
 	@$(VENV)/elsewhere/bin/python $(PIP) install dist/*.whl
-	@cd $(VENV)/elsewhere && env -u PYTHONPATH bin/python -I -c 'import fastlin; from fastlin import SGDClassifier; \
-	    print(fastlin.__version__, SGDClassifier(random_state=0).fit([[0.0], [1.0]], [0, 1]).predict([[1.0]]), fastlin.__file__)'
+	@$(BIN)/python .ci/check_wheels.py dist/*.whl
+	@cd $(VENV)/elsewhere && env -u PYTHONPATH bin/python -I $(abspath .ci/smoke.py)
 
 clean:
 	rm -rf .venv .venv-* $(VENV) $(CHECKED) build dist src/*.egg-info

@@ -89,6 +89,7 @@ PAGES = {
     "channel": Page(examples=0, blocks=5),
     "language-models": Page(examples=13, flags=LOOSE),
     "inspection": Page(examples=0, blocks=3, check=of_inspection),
+    "install": Page(examples=0, blocks=1),
     "learners": Page(examples=0, blocks=3, check=of_learners),
     "model-files": Page(examples=21),
     "selection": Page(examples=11),
