@@ -12,6 +12,7 @@ from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown, known, shown
 from fastlin.cli.lm import ARPA
+from fastlin.core.model_kinds import is_about_language, is_parser
 from fastlin.inspection import (
     explain,
     explain_text,
@@ -23,7 +24,6 @@ from fastlin.inspection import (
     top_features,
     transitions,
 )
-from fastlin.inspection.weights import is_about_language, is_parser
 from fastlin.lm import NgramModel
 
 

@@ -4,7 +4,7 @@ import argparse
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,13 @@ from fastlin.cli.inputs import InputSource, documents_of, labels_of
 from fastlin.cli.labels import all_known, all_shown
 from fastlin.cli.progress import Progress
 from fastlin.cli.reading import of_dev
+from fastlin.core.model_kinds import is_about_language, is_parser
 from fastlin.data import Block, Documents
 from fastlin.data.readers import sources
-from fastlin.inspection import Report, ReportAccumulator
-from fastlin.inspection.weights import is_about_language, is_parser, learner_of, rows_of
-from fastlin.naive_bayes.component_classifier import ComponentClassifier
 from fastlin.validation import refuse_missing
+
+if TYPE_CHECKING:
+    from fastlin.inspection import Report
 
 ARCHIVE = b"PK\x03\x04"  # what a zip begins with
 WANTED: dict[tuple[str, ...], str] = {
@@ -159,6 +160,8 @@ def save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[st
 
 def first_index(model: Any) -> int:
     """The index that svmlight's files give the first column of a model of rows."""
+    from fastlin.inspection.weights import learner_of  # with all of inspection: who tags sentences does not need it
+
     return int(getattr(learner_of(model), "svmlight_first_index_", 0))
 
 
@@ -168,7 +171,7 @@ def set_first_index(learner: Any, index: int) -> None:
         learner.svmlight_first_index_ = index
 
 
-def on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> Report:
+def on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> "Report":
     """The report of a model on the documents held out."""
     return evaluate([model], [options.dev], of_dev(options), progress)[0]
 
@@ -188,8 +191,10 @@ def evaluate(
     options: argparse.Namespace,
     progress: Progress,
     see: Callable[[Block | Documents, list[Answers]], None] | None = None,
-) -> list[Report]:
+) -> "list[Report]":
     """The report of each model on labelled files, of which a block at a time is in memory; `see` sees the answers."""
+    from fastlin.inspection import ReportAccumulator
+
     tallies = [ReportAccumulator(all_shown(model.classes_)) for model in models]
     with (
         InputSource(files, options, first_index=first_index(models[0])) as source,
@@ -214,6 +219,9 @@ def evaluate(
 
 def _answers(model: Any, block: Block | Documents, name: str) -> Answers:
     """What a model says of a block of the files of this name."""
+    from fastlin.inspection.weights import learner_of, rows_of
+    from fastlin.naive_bayes.component_classifier import ComponentClassifier
+
     learner, classes = learner_of(model), all_shown(model.classes_)
     X = rows_of(model, documents_of(block, model))  # made once, for labels and for probabilities
     probabilities = learner.predict_proba(X) if hasattr(learner, "predict_proba") else None

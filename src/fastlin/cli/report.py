@@ -18,6 +18,7 @@ from fastlin.cli.inputs import InputSource, documents_of
 from fastlin.cli.labels import shown
 from fastlin.cli.model_io import Answers
 from fastlin.cli.progress import Progress
+from fastlin.core.model_kinds import is_about_language
 from fastlin.data import Block, Documents
 from fastlin.inspection import (
     FeatureTable,
@@ -33,7 +34,7 @@ from fastlin.inspection import (
 from fastlin.inspection.explanation import Explainer
 from fastlin.inspection.html import Markup
 from fastlin.inspection.report_page import ReportPage, folded, line_chart
-from fastlin.inspection.weights import is_about_language, learner_of
+from fastlin.inspection.weights import learner_of
 from fastlin.runtime.atomic_write import atomic_write
 from fastlin.sequence import compare_spans
 from fastlin.sequence.metrics import Errors

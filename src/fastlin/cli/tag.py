@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import fastlin
-from fastlin.cli import model_io, tag_tuning, taggers
+from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress
 from fastlin.cli.sentence_inputs import Sentences, TextLines, TextSentence, labels_of, tokens_of
-from fastlin.cli.tag_judges import KeptTags, judge
-from fastlin.cli.train import checkpoints, fit
 from fastlin.sequence.conll_lines import Sentence
-from fastlin.sequence.span_comparison import compare_spans
 
 MISSING = "_"  # where there are fewer paths than were asked for
 
 
 def train(options: argparse.Namespace) -> int:
     """Labelled sentences in, a model file out."""
+    from fastlin.cli import taggers  # what learns and what judges is imported by who does it
+    from fastlin.cli.train import checkpoints, fit
+
     started, progress = time.perf_counter(), Progress(options)
     model_io.check_target(options.model, options)
     model_io.check_dev(options)
@@ -42,6 +42,8 @@ def train(options: argparse.Namespace) -> int:
 
 def tune(options: argparse.Namespace) -> int:
     """Labelled sentences in, a table of values of a parameter out, and the best tagger."""
+    from fastlin.cli import tag_tuning
+
     return tag_tuning.run(options)
 
 
@@ -83,11 +85,14 @@ def _sentences_to_tag(options: argparse.Namespace, model: Any) -> Any:
 
 def evaluate(options: argparse.Namespace) -> int:
     """How a tagger does on labelled sentences, or which of several does better."""
+    from fastlin.cli import tag_judges
+    from fastlin.sequence.span_comparison import compare_spans
+
     paths, files = model_io.named_models(options)
     models = [model_io.load(path, options.jobs, kinds=("tagger",)) for path in paths]
-    kept: KeptTags = ([], [[] for _ in models])
+    kept: tag_judges.KeptTags = ([], [[] for _ in models])
     several = len(models) > 1
-    judged = judge(models, files, options, Progress(options), options.mistakes, kept if several else None)
+    judged = tag_judges.judge(models, files, options, Progress(options), options.mistakes, kept if several else None)
     compared = [compare_spans(kept[0], kept[1][0], other) for other in kept[1][1:]]
     if options.json:
         plain = [{"model": path, **one.as_dict()} for path, one in zip(paths, judged, strict=True)]
@@ -171,7 +176,9 @@ def _save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[s
 
 
 def _on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> dict[str, float]:
-    found = judge([model], [options.dev], options, progress)[0].spans
+    from fastlin.cli import tag_judges
+
+    found = tag_judges.judge([model], [options.dev], options, progress)[0].spans
     return {"dev_accuracy": found.accuracy, **({"dev_f1": found.f1} if found.types else {})}
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fastlin.core.model_kinds import is_parser
 from fastlin.inspection import html
 from fastlin.inspection.summary import StepSummary, changed
-from fastlin.inspection.weights import advice, is_parser, learner_of
+from fastlin.inspection.weights import advice, learner_of
 from fastlin.validation import whole_number
 
 SHOWN = 10

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fastlin.core.model_kinds import has_model_for_each_label, is_about_language
 from fastlin.inspection import html
 from fastlin.inspection.explanation import Explanation
 from fastlin.inspection.summary import StepSummary, changed
-from fastlin.inspection.weights import advice, has_model_for_each_label, is_about_language, learner_of
+from fastlin.inspection.weights import advice, learner_of
 from fastlin.validation import whole_number
 
 COUNTED = 4  # counts of counts

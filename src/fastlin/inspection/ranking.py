@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from fastlin.inspection import html
 
@@ -250,7 +250,7 @@ def _area(own: NDArray[np.bool_], scores: NDArray[np.float64]) -> float | None:
     positive, negative = int(own.sum()), int((~own).sum())
     if not positive or not negative:
         return None
-    above = float(rankdata(scores)[own].sum()) - positive * (positive + 1) / 2
+    above = float(scipy.stats.rankdata(scores)[own].sum()) - positive * (positive + 1) / 2
     return above / positive / negative
 
 

@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 
 from fastlin import validation
 from fastlin.core.estimator import Estimator
+from fastlin.core.model_kinds import has_model_for_each_label, is_about_language, is_parser
 from fastlin.naive_bayes.discrete import DiscreteNB
 from fastlin.text.tfidf_transformer import TfidfTransformer
 
@@ -32,21 +33,6 @@ def rows_of(model: Any, documents: Any) -> Any:
     for step in transformers_of(model):
         documents = step.transform(documents)
     return documents
-
-
-def is_about_language(model: Any) -> bool:
-    """Whether `language` describes it: a language model, a mixture, classes of words, a classifier by such models."""
-    return any(hasattr(type(model), name) for name in ("surprisal", "class_of", "word_probabilities", "models_"))
-
-
-def is_parser(model: Any) -> bool:
-    """Whether it is a grammar, or another model that makes trees of sentences."""
-    return hasattr(type(model), "symbols_")
-
-
-def has_model_for_each_label(model: Any) -> bool:
-    """Whether it is a classifier by language models."""
-    return hasattr(type(model), "models_")
 
 
 def advice(model: Any) -> str:
