@@ -45,12 +45,21 @@ SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 
 # Beside the baseline of the platform, which every kernel has; a processor loads the best that a kernel has, and it runs
-# (engine/__init__.py). Measured by bench/builds.py: what is not named gains less than its threshold.
+# (engine/__init__.py). Who is named gained a tenth or more by bench/builds.py (docs/engine.md).
 MARCH = {"x86_64_v3": "-march=x86-64-v3", "x86_64_v4": "-march=x86-64-v4"} if X86_64 else {}
 BUILDS = ("baseline", *MARCH)
-PAYS: dict[str, set[str]] = {
-    "x86_64_v3": set(KERNELS),
-    "x86_64_v4": set(KERNELS),
+PAYS = {
+    "x86_64_v3": {
+        *("chain/chain", "chain/crf_objective", "chain/crf_sgd", "chain/memm_normalizer", "chain/sentence_tagger"),
+        *("core/centroids", "core/csr_scores", "core/event_models", "core/gram", "core/likelihood", "core/passes"),
+        *("core/row_scores", "lm/class_softmax", "online/lazy_weights", "online/online", "solvers/feature_gain"),
+        *("solvers/group_descent", "solvers/iterative_scaling", "solvers/logistic_dual", "solvers/multinomial_em"),
+        "solvers/svm_dual",
+    },
+    "x86_64_v4": {
+        *("chain/chain", "chain/crf_objective", "core/likelihood", "online/lazy_weights", "online/online"),
+        *("solvers/iterative_scaling", "solvers/multinomial_em"),
+    },
 }
 
 # No errno, no trapping: both keep gcc from vectorising, neither changes a result. -ffast-math would.
@@ -87,11 +96,22 @@ def absolute_links(text: str, place: str) -> str:
 
 def builds_of(kernel: str, supported: list[str]) -> list[str]:
     """The instruction sets a kernel is built for, the baseline first."""
+    if unknown := set().union(*PAYS.values()) - set(KERNELS):
+        raise PlatformError(f"there are no kernels {', '.join(sorted(unknown))}")
     if not (chosen := os.environ.get("FASTLIN_BUILDS")):
         return [build for build in supported if build == "baseline" or kernel in PAYS[build]]
     if unknown := set(chosen.split(",")) - set(BUILDS):
         raise PlatformError(f"FASTLIN_BUILDS: {', '.join(sorted(unknown))} is none of {', '.join(BUILDS)}")
     return [build for build in supported if build in chosen.split(",")]
+
+
+def options_of(name: str) -> list[str]:
+    """What the compiler is told of one module only: its instruction set, and that its code is to be small, not fast,
+    where processors of the last ten years load another build of it."""
+    build, _, kernel = name.removeprefix("fastlin.engine.").replace(".", "/").partition("/")
+    if build in MARCH:
+        return [MARCH[build]]
+    return ["-O2"] if MARCH and build == "baseline" and kernel in PAYS["x86_64_v3"] else []
 
 
 def name_of(path: str) -> str:
@@ -150,8 +170,7 @@ class BuildEveryInstructionSet(build_ext):
                 module.name = module._full_name = name_of(f"engine/{build}/{kernel}")
                 self.extensions.append(module)
         for module in self.extensions:
-            march = [flag for build, flag in MARCH.items() if f".engine.{build}." in module.name]
-            module.extra_compile_args, module.extra_link_args = flags + march, link
+            module.extra_compile_args, module.extra_link_args = flags + options_of(module.name), link
         self.extensions.sort(key=lambda module: -os.path.getsize(module.sources[0]))  # the longest work first
         super().build_extensions()
 
