@@ -362,9 +362,8 @@ class AnalyzerMixin:
 
     def _text_of(self, spec: TokenizerSpec) -> Callable[[Any], str]:
         """The function from a document to the string that the engine reads."""
-        given = self.input == "content" and not self._overrides("decode")
-        plain = not (self.lowercase or self._own_preprocessor() or self.strip_accents is not None)
-        preprocess = None if spec.fold or plain else self.build_preprocessor()
+        given = self._is_given_texts()
+        preprocess = None if self._needs_no_preprocessor(spec) else self.build_preprocessor()
 
         def text_of(document: Any) -> str:
             if type(document) is not str or not given:
@@ -380,6 +379,18 @@ class AnalyzerMixin:
             return document
 
         return text_of
+
+    def _is_given_texts(self) -> bool:
+        """Whether documents that are strings are texts already."""
+        return self.input == "content" and not self._overrides("decode")
+
+    def _needs_no_preprocessor(self, spec: TokenizerSpec) -> bool:
+        """Whether the engine does all that there is to do before tokens are found."""
+        return spec.fold or not (self.lowercase or self._own_preprocessor() or self.strip_accents is not None)
+
+    def _reads_ascii_as_it_is(self, spec: TokenizerSpec) -> bool:
+        """Whether the engine reads strings of ASCII as they are given."""
+        return self._is_given_texts() and self._needs_no_preprocessor(spec)
 
     def _overrides(self, method: str) -> bool:
         """Whether a subclass, or this object, has a method of its own."""

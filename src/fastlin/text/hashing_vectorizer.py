@@ -318,9 +318,9 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         return tags
 
 
-def without_surrogates(texts: list[str]) -> list[str]:
+def without_surrogates(texts: Any) -> Any:
     """Return texts without lone surrogates, or raise: these have no UTF-8 to be hashed, and words do not hold them."""
-    for text in texts:
+    for text in [] if isinstance(texts, vectorizer.StringSlices) else texts:  # slices are of UTF-8
         if not text.isascii():
             text.encode("utf-8")
     return texts

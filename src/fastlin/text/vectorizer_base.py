@@ -5,6 +5,7 @@ from typing import Any
 
 from fastlin.text import document_blocks
 from fastlin.text.analyzer import AnalyzerMixin
+from fastlin.text.arrow_documents import python_strings, string_column, string_slices
 from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary
 
 FEATURES_PER_BLOCK = 1 << 16  # that are counted together, where a user's functions find them
@@ -21,9 +22,15 @@ class VectorizerBase(AnalyzerMixin):
         words = self.get_stop_words() if self.analyzer == "word" else None
         return frozenset(word for word in words or () if isinstance(word, str))
 
-    def _blocks(self, raw_documents: Any, name: str = "raw_documents") -> Iterable[list[Any]]:
+    def _blocks(self, raw_documents: Any, name: str = "raw_documents") -> Iterable[Any]:
         """Input of the terms: texts, or the features that a user's analysis gives; `name` is the argument's."""
-        spec = self._tokenizer_spec()
+        spec, column = self._tokenizer_spec(), string_column(raw_documents)
+        if column is not None:
+            if spec is not None and self._reads_ascii_as_it_is(spec) and not column.null_count:
+                return string_slices(column, self._text_of(spec), document_blocks.CHARACTERS_PER_BLOCK)
+            raw_documents = python_strings(column)
+        elif hasattr(raw_documents, "iloc"):  # a Series is iterated slowly
+            raw_documents = raw_documents.tolist()
         if spec is not None:
             return document_blocks.iter_blocks(
                 raw_documents, self._text_of(spec), document_blocks.CHARACTERS_PER_BLOCK, name

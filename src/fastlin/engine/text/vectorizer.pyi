@@ -35,6 +35,10 @@ class NgramVocabulary:
 class OwnedBuffer:
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
+class StringSlices:
+    def __new__(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], others: dict[int, str]) -> Self: ...
+    def __len__(self) -> int: ...
+
 class DocumentReader:
     def __new__(
         cls,
@@ -62,14 +66,19 @@ class DocumentReader:
     def watch_stop_flag(self, stop: NDArray[np.int32]) -> None: ...
     def count(
         self,
-        documents: list[str],
+        documents: list[str] | StringSlices,
         vocabulary: NgramVocabulary,
         learn: bool,
         ignored: int,
         columns: NDArray[np.int32] | None,
     ) -> None: ...
     def hash(
-        self, documents: list[str], n_buckets: int, signs: bool, in_order: bool, stop_words: NgramVocabulary
+        self,
+        documents: list[str] | StringSlices,
+        n_buckets: int,
+        signs: bool,
+        in_order: bool,
+        stop_words: NgramVocabulary,
     ) -> None: ...
     def take(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
     def renumber(

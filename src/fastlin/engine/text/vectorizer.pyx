@@ -227,6 +227,40 @@ cdef OwnedBuffer adopt_buffer(void** memory, size_t* room, size_t size):
     return owned
 
 
+cdef class StringSlices:
+    """Strings of UTF-8 that lie side by side: those of ASCII are read there, the others are Python's own.
+
+    `data[offsets[i] : offsets[i + 1]]` is string i; `others` has {i: str} for each that is not of ASCII alone.
+    """
+
+    cdef const uint8_t[::1] data
+    cdef const int64_t[::1] offsets
+    cdef dict others
+
+    def __cinit__(self, const uint8_t[::1] data, const int64_t[::1] offsets, dict others):
+        cdef Py_ssize_t i
+        if not offsets.shape[0] or offsets[0] < 0 or offsets[offsets.shape[0] - 1] > data.shape[0]:
+            raise ValueError("offsets must begin at 0 or later, and end within the data")
+        for i in range(offsets.shape[0] - 1):
+            if offsets[i] > offsets[i + 1]:
+                raise ValueError(f"offsets must not fall: {offsets[i]} stands before {offsets[i + 1]}")
+        self.data, self.offsets, self.others = data, offsets, others
+
+    def __len__(self):
+        return self.offsets.shape[0] - 1
+
+    cdef Document document(self, Py_ssize_t i):
+        cdef Document found
+        if self.others and i in self.others:
+            return document_of(self.others[i])
+        found.text = &self.data[0] + self.offsets[i] if self.data.shape[0] else NULL
+        found.n = self.offsets[i + 1] - self.offsets[i]
+        if found.n > MOST_CHARACTERS:
+            raise ValueError(f"a document of {found.n} characters: at most {MOST_CHARACTERS} are supported; cut it")
+        found.size, found.ascii = 1, True
+        return found
+
+
 cdef class DocumentReader:
     """The scratch memory of one thread, for features of one kind, and the rows that were read into it."""
 
@@ -297,8 +331,8 @@ cdef class DocumentReader:
         cdef const int32_t[::1] flag = stop
         self.stop, self.buffers.stop = stop, &flag[0]
 
-    def count(self, list documents, NgramVocabulary vocabulary, bint learn, int32_t ignored, columns):
-        """Append a row for each document: which features it has, in order, and how often.
+    def count(self, documents, NgramVocabulary vocabulary, bint learn, int32_t ignored, columns):
+        """Append a row for each document, of a list or of `StringSlices`: which features it has, in order, how often.
 
         They are nodes of the vocabulary, or what `columns` has in the place of the node; −1 there is not counted, nor
         are the nodes below `ignored`, the stop words; `columns` are the same in every call.
@@ -317,7 +351,7 @@ cdef class DocumentReader:
                 raise MemoryError
         self.append(documents, &target)
 
-    def hash(self, list documents, int64_t n_buckets, bint signs, bint in_order, NgramVocabulary stop_words):
+    def hash(self, documents, int64_t n_buckets, bint signs, bint in_order, NgramVocabulary stop_words):
         """Append the buckets of each document's features, in order; `in_order`: as they come, one maybe many times."""
         cdef CountTarget target
         memset(&target, 0, sizeof(CountTarget))
@@ -327,7 +361,9 @@ cdef class DocumentReader:
             raise MemoryError
         self.append(documents, &target)
 
-    cdef append(self, list documents, const CountTarget* target):
+    cdef append(self, documents, const CountTarget* target):
+        cdef StringSlices slices = documents if isinstance(documents, StringSlices) else None
+        cdef list strings = documents if slices is None else None
         cdef Py_ssize_t m = len(documents), i
         cdef Document* document = <Document*>allocate(m + 1, sizeof(Document))
         cdef RowCounter* counter = &self.buffers.counter
@@ -338,7 +374,7 @@ cdef class DocumentReader:
             raise MemoryError
         try:
             for i in range(m):
-                document[i] = document_of(documents[i])
+                document[i] = document_of(strings[i]) if slices is None else slices.document(i)
             with nogil:
                 for i in range(m):
                     before = counter.n
