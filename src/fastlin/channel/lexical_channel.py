@@ -1,7 +1,7 @@
 """`LexicalChannel`: words of one language as those of another, IBM's Models 1 and 2."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from fastlin.core.fit_monitor import FitMonitor
 from fastlin.lm.sentences import MARKUPS, ReadsSentences, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, WordVocabulary, marks
 from fastlin.runtime.parallel import WorkerPool
+from fastlin.validation.choices import Markup
 from fastlin.validation.parameter_kinds import (
     ABSENT,
     BOOL,
@@ -127,14 +128,14 @@ class LexicalChannel(ReadsSentences, EMEstimatorMixin, StatefulEstimator[Lexical
         self,
         model: int = 1,
         *,
-        alignment: str = "table",
+        alignment: Literal["table", "diagonal"] = "table",
         null: bool = True,
         alpha: float = 0.001,
         start_iter: int = 5,
         n_candidates: int | None = 50,
         max_iter: int = 100,
         tol: float = 1e-3,
-        markup: str = "raise",
+        markup: Markup = "raise",
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Any = None,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from numbers import Integral
 
+from fastlin.validation.choices import LinkMethod
 from fastlin.validation.parameters import one_of
 
 Link = tuple[int, int]
@@ -61,7 +62,11 @@ def read_links(text: str) -> list[Link]:
     return found
 
 
-def symmetrize(forward: Iterable[Link], backward: Iterable[Link], method: str = "grow-diag-final-and") -> list[Link]:
+def symmetrize(
+    forward: Iterable[Link],
+    backward: Iterable[Link],
+    method: LinkMethod = "grow-diag-final-and",
+) -> list[Link]:
     """Links of a pair of sentences by channels in both directions, as one (Och & Ney 2003; Koehn, Och & Marcu 2003).
 
     Parameters

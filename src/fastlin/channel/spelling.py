@@ -27,6 +27,7 @@ from fastlin.runtime.made_once import FieldsOnly, made_once
 from fastlin.runtime.parallel import WorkerPool
 from fastlin.runtime.user_warnings import warn_user
 from fastlin.validation import whole_number
+from fastlin.validation.choices import Smoothing
 from fastlin.validation.parameter_kinds import (
     JOBS,
     PLAIN,
@@ -155,7 +156,7 @@ class SpellingCorrector(ReadsSentences, StatefulEstimator[SpellingState]):
         source_weight: float = 1.0,
         n_candidates: int = 16,
         beam: int = 8,
-        smoothing: str = "modified_kneser_ney",
+        smoothing: Smoothing = "modified_kneser_ney",
         n_jobs: int | None = None,
     ) -> None:
         self.order = order

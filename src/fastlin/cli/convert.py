@@ -25,7 +25,8 @@ SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", 
 
 
 def run(options: argparse.Namespace) -> int:
-    progress, to = Progress(options), options.to or _by_name(options.output)
+    progress = Progress(options)
+    to: Any = options.to or _by_name(options.output)
     if options.output == "-" and to in (None, "arrow", "npy"):
         raise UserError("-o -: shards are a folder, which is not written to standard output; --to names another format")
     if options.save_vectoriser == "-":

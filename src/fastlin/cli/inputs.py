@@ -108,7 +108,7 @@ class InputSource:
         self._files = [] if self.stored else sources.files(names)
         piped = any(file.stream is not None for file in self._files)
         self.name = ", ".join("standard input" if name == "-" else name for name in names)
-        self.format = options.format or (("tsv" if labelled else "lines") if piped else None)
+        self.format: Any = options.format or (("tsv" if labelled else "lines") if piped else None)
         found = {self.format or BY_SUFFIX.get(file.suffix) for file in self._files}
         self._form = found.pop() if len(found) == 1 else None  # None: the reader says what is wrong with it
         self.reading = reading.options_of(options, self._form, labelled)

@@ -2,7 +2,7 @@
 
 import warnings
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,14 +158,14 @@ class KMeans(CentreModel):
         n_clusters: int = 8,
         *,
         init: Any = "k-means++",
-        n_init: int | str = "auto",
+        n_init: Literal["auto"] | int = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
         verbose: int = 0,
         random_state: Any = None,
         copy_x: bool = True,
-        algorithm: str = "lloyd",
-        metric: str = "euclidean",
+        algorithm: Literal["lloyd", "elkan"] = "lloyd",
+        metric: Literal["euclidean", "spherical"] = "euclidean",
         temperature: float | None = None,
         n_jobs: int | None = None,
         callback: Any = None,

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +141,7 @@ class MiniBatchKMeans(CentreModel):
         tol: float = 0.0,
         max_no_improvement: int | None = 10,
         init_size: int | None = None,
-        n_init: int | str = "auto",
+        n_init: Literal["auto"] | int = "auto",
         reassignment_ratio: float = 0.01,
         n_jobs: int | None = None,
         callback: Any = None,

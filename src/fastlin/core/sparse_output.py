@@ -1,6 +1,6 @@
 """The container of a sparse result: a CSR, or a data frame."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from fastlin.core.estimator import Estimator, learns
 from fastlin.validation import one_of
@@ -12,7 +12,7 @@ class SparseOutput(Estimator):
     """`set_output` of transformers whose output is sparse: a CSR, or a data frame."""
 
     @learns
-    def set_output(self, *, transform: str | None = None) -> Self:
+    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self:
         """Choose what `transform` and `fit_transform` return.
 
         Parameters

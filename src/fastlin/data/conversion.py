@@ -20,6 +20,7 @@ from fastlin.data.reader import format_of, read
 from fastlin.data.readers import sources
 from fastlin.data.readers.svmlight import first_index
 from fastlin.data.shard_writer import ShardWriter
+from fastlin.validation.choices import FileFormatName
 
 COUNTED_FROM_1 = {"class": "svmlight", "parameters": {"zero_based": False}}  # what the columns are
 SIMPLE = (str, int, float, bool, type(None))
@@ -40,7 +41,13 @@ def is_readable(source: Any) -> bool:
     return isinstance(source, str | os.PathLike) or hasattr(source, "read")
 
 
-def fill(builder: ShardWriter, source: Any, format: str | None, vectorizer: Any, options: dict[str, Any]) -> Any:  # noqa: A002
+def fill(
+    builder: ShardWriter,
+    source: Any,
+    format: FileFormatName | None,  # noqa: A002
+    vectorizer: Any,
+    options: dict[str, Any],
+) -> Any:
     """Give all rows of files to a builder, and finish it; the malformed lines that were left out."""
     with Spools() as spools:
         if vectorizer is not None and not _fitted(vectorizer):

@@ -19,6 +19,7 @@ from fastlin.data.scratch import ScratchSpace, TemporaryFolder
 from fastlin.data.segments import Segment, group_starts
 from fastlin.data.shard_writer import ShardWriter, retyped
 from fastlin.data.shards import Store
+from fastlin.validation.choices import FileFormatName, ShardKind
 
 SEGMENT = 1 << 23  # non-zeros
 
@@ -91,7 +92,7 @@ class Corpus:
         sample_weight: Any = None,
         group_sizes: Any = None,
         dtype: Any = None,
-        format: str | None = None,  # noqa: A002
+        format: FileFormatName | None = None,  # noqa: A002
         vectorizer: Any = None,
         cache: Any = None,
         verify: bool = True,
@@ -284,7 +285,7 @@ class Corpus:
             builder.finish(self.shape[1], self.feature_names, self._store.hashed)
         return Corpus._of(OnDiskStore(target.folder, verify=False, dtype=None), target.temporary)._made_like(self)
 
-    def write(self, path: Any, format: str | None = None, *, dtype: Any = None) -> "Corpus":  # noqa: A002
+    def write(self, path: Any, format: ShardKind | None = None, *, dtype: Any = None) -> "Corpus":  # noqa: A002
         """Store the corpus in a folder, a segment a shard.
 
         Parameters
@@ -330,7 +331,7 @@ class Corpus:
             )
 
 
-def convert(source: Any, target: Any, *, to: str | None = None, dtype: Any = None, **options: Any) -> Corpus:
+def convert(source: Any, target: Any, *, to: ShardKind | None = None, dtype: Any = None, **options: Any) -> Corpus:
     """Convert files, or a stored corpus, to a stored corpus.
 
     Parameters

@@ -2,7 +2,7 @@
 
 import codecs
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,15 +13,16 @@ from fastlin.data.readers.line_formats import ReadRequest
 from fastlin.data.readers.sources import InputFile
 from fastlin.registry import FILE_FORMATS
 from fastlin.validation import MAX_COLUMNS, one_of, whole_number
+from fastlin.validation.choices import FileFormatName
 
 FORMATS = {name: FILE_FORMATS[name].suffixes for name in sorted(FILE_FORMATS)}
-BY_SUFFIX = {suffix: form for form, suffixes in FORMATS.items() for suffix in suffixes}
+BY_SUFFIX: dict[str, Any] = {suffix: form for form, suffixes in FORMATS.items() for suffix in suffixes}
 USUAL_COLUMNS: dict[str, tuple[Any, ...]] = {"label": (None, ...), "text": (...,), "weight": (None,), "keep": (None,)}
 
 
 def read(
     source: Any,
-    format: str | None = None,  # noqa: A002 - the word for it
+    format: FileFormatName | None = None,  # noqa: A002 - the word for it
     *,
     label: Any = ...,
     text: Any = ...,
@@ -35,7 +36,7 @@ def read(
     zero_based: bool = True,
     dtype: Any = np.float64,
     vectorizer: Any = None,
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
     block: int = sources.BLOCK_BYTES,
 ) -> "Reader":
     """Read files block by block, in memory for a block and the longest line.
@@ -152,7 +153,7 @@ def _guess(files: list[InputFile]) -> str:
     if len(found) > 1:
         each = ", ".join(f"{name!r} is {form}" for form, name in found.items())
         raise ValueError(f"the files are of several formats: {each}; read them one after the other, or say the format")
-    return next(iter(found))  # type: ignore[return-value]
+    return next(iter(found))
 
 
 def _check(form: str, options: dict[str, Any]) -> None:

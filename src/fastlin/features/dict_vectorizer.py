@@ -1,7 +1,7 @@
 """Dicts, pairs and strings to matrices: by a vocabulary of names, or by their hashes."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -298,7 +298,7 @@ class FeatureHasher(Transformer):
         self,
         n_features: int = 2**20,
         *,
-        input_type: str = "dict",
+        input_type: Literal["dict", "pair", "string"] = "dict",
         dtype: Any = np.float64,
         alternate_sign: bool = True,
     ) -> None:

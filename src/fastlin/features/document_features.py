@@ -15,6 +15,7 @@ from fastlin.core.sparse_output import FRAMES, frame_of
 from fastlin.core.transformer import Transformer, container, output_of
 from fastlin.engine.text import document_stats as kernel
 from fastlin.validation import one_of
+from fastlin.validation.choices import DecodeErrors
 from fastlin.validation.parameter_kinds import ABSENT, DECODE_ERRORS, DTYPE, STRINGS, TRUTH, WORD, ParameterTable
 
 BATCH = 1 << 20  # characters
@@ -136,7 +137,7 @@ class DocumentFeatures(Transformer):
         log: bool = True,
         dtype: Any = "float64",
         encoding: str = "utf-8",
-        decode_error: str = "strict",
+        decode_error: DecodeErrors = "strict",
         sparse_output: bool = True,
     ) -> None:
         self.features = features

@@ -3,7 +3,7 @@
 import math
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,18 +164,18 @@ class PCFG(UnlabeledLearner):
         remove_traces: bool = True,
         alpha: float = 0.0,
         base_measure: Any = None,
-        rules: str = "counts",
+        rules: Literal["counts", "loglinear"] = "counts",
         prior_variance: float = 1.0,
         rule_features: Any = None,
-        unknown: str | None = "signature",
+        unknown: Literal["shape", "suffix", "signature"] | None = "signature",
         rare_count: int = 1,
         word_alpha: float = 0.1,
         tag_alpha: float = 0.1,
-        decoding: str = "recall",
+        decoding: Literal["recall", "viterbi"] = "recall",
         recall_threshold: float = 0.4,
-        pruning: str | None = None,
+        pruning: Literal["beam"] | None = None,
         pruning_threshold: float = 10.0,
-        unparsed: str = "flat",
+        unparsed: Literal["flat", "error"] = "flat",
         n_symbols: int | None = None,
         n_init: int = 1,
         max_iter: int = 50,

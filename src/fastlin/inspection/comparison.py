@@ -10,7 +10,7 @@ each kind there are, and a binomial one of how many are exchanged, are the same 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def compare(
     first: Any,
     second: Any,
     *,
-    figure: str = "accuracy",
+    figure: Literal["accuracy", "macro_f1"] = "accuracy",
     n_samples: int = SAMPLES,
     confidence: float = 0.95,
     random_state: int = 0,

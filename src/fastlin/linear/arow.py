@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import AROW
+from fastlin.validation.choices import MultiClass
 from fastlin.validation.parameter_kinds import ParameterTable, Real
 
 
@@ -100,7 +101,7 @@ class AROWClassifier(OnlineClassifier):
         *,
         r: float = 1.0,
         fit_intercept: bool = True,
-        multi_class: str = "multinomial",
+        multi_class: MultiClass = "multinomial",
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         early_stopping: bool = False,

@@ -1,7 +1,7 @@
 """Instances that bring their own candidates: maximum entropy, perceptron, PA and SVM over any f(x, y)."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 from fastlin.storage import Checkpoint
 from fastlin.validation import real_number
+from fastlin.validation.choices import LogLinearSolver
 from fastlin.validation.parameter_kinds import ABSENT, BOOL, TRUTH, Integer, OneOf, ParameterTable, Real
 
 LOSSES = ("log_loss", "perceptron", "hinge", "pa")
@@ -140,15 +141,15 @@ class CandidateClassifier(MaxentClassifier):
     def __init__(
         self,
         *,
-        loss: str = "log_loss",
+        loss: Literal["log_loss", "perceptron", "hinge", "pa"] = "log_loss",
         C: float = 1.0,
-        penalty: str | None = "elasticnet",
+        penalty: Literal["elasticnet", "l2", "l1", "deprecated"] | None = "elasticnet",
         l1_ratio: float = 0.0,
         prior_variance: Any = None,
         prior_mean: Any = None,
         tol: float | None = 1e-4,
         random_state: Any = None,
-        solver: str = "auto",
+        solver: LogLinearSolver = "auto",
         max_iter: int = 100,
         average: bool | int = False,
         shuffle: bool = True,

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,7 @@ from fastlin.optim.weight_groups import WeightGroups
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
+from fastlin.validation.choices import LogLinearSolver
 from fastlin.validation.parameter_kinds import CLASS_WEIGHT, NUMBERS, TRUTH, Integer, Kind, OneOf, ParameterTable, Real
 
 WEIGHTS = ("dense", "observed", "sparse")
@@ -150,7 +151,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         self,
         *,
         C: float = 1.0,
-        penalty: str | None = "elasticnet",
+        penalty: Literal["elasticnet", "l2", "l1", "deprecated", "group"] | None = "elasticnet",
         l1_ratio: float = 0.0,
         prior_variance: Any = None,
         prior_mean: Any = None,
@@ -158,15 +159,15 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
         dual: bool = False,
-        multi_class: str = "deprecated",
+        multi_class: Literal["auto", "multinomial", "ovr", "deprecated"] = "deprecated",
         class_weight: Any = None,
         random_state: Any = None,
-        solver: str = "auto",
+        solver: LogLinearSolver = "auto",
         max_iter: int = 100,
         verbose: int = 0,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        weights: str = "dense",
+        weights: Literal["dense", "observed", "sparse"] = "dense",
         cutoff: Any = 1,
         dtype: Any = None,
         callback: Any = None,

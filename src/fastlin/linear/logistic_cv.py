@@ -2,7 +2,7 @@
 
 import copy
 import math
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from fastlin.linear.path_checkpoints import FoldPath, SearchMonitor
 from fastlin.linear.path_results import WARN, as_legacy, given, tabulate
 from fastlin.runtime import parallel
 from fastlin.validation import CHEAP, real_number, whole_number
+from fastlin.validation.choices import LogLinearSolver, PairWeights
 from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, SEARCHED, OneOf, ParameterTable, check_parameters
 
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
@@ -136,24 +137,24 @@ class LogisticRegressionCV(LogisticRegression):
         cv: Any = None,
         scoring: Any = None,
         refit: bool = True,
-        penalty: str | None = "elasticnet",
+        penalty: Literal["elasticnet", "l2", "l1", "deprecated", "group"] = "elasticnet",
         prior_mean: Any = None,
         tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
         dual: bool = False,
-        multi_class: str = "deprecated",
+        multi_class: Literal["auto", "multinomial", "ovr", "deprecated"] = "deprecated",
         class_weight: Any = None,
         random_state: Any = None,
-        solver: str = "auto",
+        solver: LogLinearSolver = "auto",
         max_iter: int = 100,
         verbose: int = 0,
         n_jobs: int | None = None,
-        weights: str = "dense",
+        weights: PairWeights = "dense",
         cutoff: Any = 1,
         dtype: Any = None,
-        use_legacy_attributes: Any = False,
-        keep_paths: Any = "auto",
+        use_legacy_attributes: Literal["warn"] | bool = False,
+        keep_paths: Literal["auto"] | bool = "auto",
         callback: Any = None,
     ) -> None:
         self.Cs = Cs

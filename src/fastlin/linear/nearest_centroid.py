@@ -1,7 +1,7 @@
 """Nearest centroids: Rocchio's classifier of sparse rows."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class NearestCentroid(SparseClassifier):
 
     def __init__(
         self,
-        metric: str = "euclidean",
+        metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
         *,
         shrink_threshold: float | None = None,
         priors: Any = "uniform",

@@ -1,11 +1,12 @@
 """Passive-aggressive learning: the smallest change that gets an instance right."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
 from fastlin.linear.online_learner import DECAY
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED
+from fastlin.validation.choices import MultiClass
 from fastlin.validation.parameter_kinds import OneOf, ParameterTable, Real
 
 STEPS = {"hinge": PASSIVE_AGGRESSIVE, "squared_hinge": PASSIVE_AGGRESSIVE_SQUARED}
@@ -111,7 +112,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         *,
         C: float = 1.0,
         fit_intercept: bool = True,
-        multi_class: str = "multinomial",
+        multi_class: MultiClass = "multinomial",
         intercept_decay: float | None = None,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -120,7 +121,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         n_iter_no_change: int = 5,
         shuffle: bool = True,
         verbose: int = 0,
-        loss: str = "hinge",
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
         n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,

@@ -7,6 +7,7 @@ from fastlin.linear.online_learner import DECAY
 from fastlin.linear.sgd import PENALTY, penalties
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import GRADIENT, SCHEDULES
+from fastlin.validation.choices import MultiClass, WeightPenalty
 from fastlin.validation.parameter_kinds import ParameterTable
 
 
@@ -114,11 +115,11 @@ class Perceptron(OnlineClassifier):
     def __init__(
         self,
         *,
-        penalty: str | None = None,
+        penalty: WeightPenalty | None = None,
         alpha: float = 1e-4,
         l1_ratio: float | None = 0.15,
         fit_intercept: bool = True,
-        multi_class: str = "multinomial",
+        multi_class: MultiClass = "multinomial",
         intercept_decay: float | None = None,
         max_iter: int = 1000,
         tol: float | None = 1e-3,

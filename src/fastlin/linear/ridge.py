@@ -1,7 +1,7 @@
 """Ridge regression, solved until the duality gap says how good the answer is."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ class Ridge(BatchRegressor):
         copy_X: bool = True,
         max_iter: int | None = None,
         tol: float = 1e-4,
-        solver: str = "auto",
+        solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = "auto",
         positive: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,

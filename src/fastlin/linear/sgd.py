@@ -14,6 +14,7 @@ from fastlin.linear.online_learner import DECAY
 from fastlin.losses import CODES, LOSS_FUNCTIONS, OF_RESIDUALS
 from fastlin.optim.update_rules import GRADIENT, MIN_FTRL_RATE, SCHEDULES, STEPS
 from fastlin.validation import real_number
+from fastlin.validation.choices import ClassifierLoss, LearningRate, MultiClass, Sampling, WeightPenalty
 from fastlin.validation.parameter_kinds import ABSENT, TRUTH, Integer, OneOf, ParameterTable, Real
 
 LOSSES = tuple(LOSS_FUNCTIONS)
@@ -194,23 +195,23 @@ class SGDClassifier(OnlineClassifier):
 
     def __init__(
         self,
-        loss: str = "hinge",
+        loss: ClassifierLoss = "hinge",
         *,
-        penalty: str | None = "l2",
+        penalty: WeightPenalty | None = "l2",
         alpha: float = 1e-4,
         l1_ratio: float | None = 0.15,
         fit_intercept: bool = True,
-        multi_class: str = "multinomial",
+        multi_class: MultiClass = "multinomial",
         intercept_decay: float | None = None,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         shuffle: bool = True,
-        sampling: str | None = None,
+        sampling: Sampling | None = None,
         verbose: int = 0,
         epsilon: float = 0.1,
         n_jobs: int | None = None,
         random_state: Any = None,
-        learning_rate: str = "optimal",
+        learning_rate: LearningRate = "optimal",
         eta0: float = 0.01,
         power_t: float = 0.5,
         project: bool = False,

@@ -20,6 +20,7 @@ from fastlin.optim.epochs import RowSource
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
 from fastlin.runtime.shared_lock import Turn
+from fastlin.validation.choices import LearningRate, ResidualLoss, Sampling, WeightPenalty
 from fastlin.validation.parameter_kinds import OneOf, ParameterTable
 
 
@@ -130,9 +131,9 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
 
     def __init__(
         self,
-        loss: str = "squared_error",
+        loss: ResidualLoss = "squared_error",
         *,
-        penalty: str | None = "l2",
+        penalty: WeightPenalty | None = "l2",
         alpha: float = 1e-4,
         l1_ratio: float | None = 0.15,
         fit_intercept: bool = True,
@@ -140,12 +141,12 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         shuffle: bool = True,
-        sampling: str | None = None,
+        sampling: Sampling | None = None,
         verbose: int = 0,
         epsilon: float = 0.1,
         n_jobs: int | None = None,
         random_state: Any = None,
-        learning_rate: str = "invscaling",
+        learning_rate: LearningRate = "invscaling",
         eta0: float = 0.01,
         power_t: float = 0.25,
         batch_size: int = 1,

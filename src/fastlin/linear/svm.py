@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -159,13 +159,13 @@ class LinearSVC(BatchWeights):
 
     def __init__(
         self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
+        penalty: Literal["l2", "l1"] = "l2",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
         *,
-        dual: str | bool = "auto",
+        dual: Literal["auto"] | bool = "auto",
         tol: float = 1e-4,
         C: float = 1.0,
-        multi_class: str = "ovr",
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
         class_weight: Any = None,

@@ -1,6 +1,6 @@
 """Linear support vector regression by dual coordinate ascent, or by Newton's method."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -118,10 +118,10 @@ class LinearSVR(BatchRegressor):
         epsilon: float = 0.0,
         tol: float = 1e-4,
         C: float = 1.0,
-        loss: str = "epsilon_insensitive",
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        dual: str | bool = "auto",
+        dual: Literal["auto"] | bool = "auto",
         verbose: int = 0,
         random_state: Any = None,
         max_iter: int = 1000,

@@ -14,6 +14,7 @@ from fastlin.lm.backoff import BackoffModel, StateNodes
 from fastlin.lm.sentences import ReadsSentences, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, BEGIN_NAME, END, END_NAME, MARKS, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.lm.word_model import WordModel
+from fastlin.validation.choices import Unit
 from fastlin.validation.parameters import as_generator, one_of, real_number, whole_number
 
 BITS = math.log(2)
@@ -196,7 +197,7 @@ class LanguageModel(ReadsSentences, Estimator, ABC):
         return float(np.exp(-total / n))
 
     @reads
-    def entropy(self, X: Any, per: str = "word", *, end: bool = True, oov: bool = True) -> float:
+    def entropy(self, X: Any, per: Unit = "word", *, end: bool = True, oov: bool = True) -> float:
         """Cross-entropy of a text under the model, in bits a word or a character.
 
         Characters of words are counted with one for what follows each word, a space or a line's end; if the model's

@@ -24,6 +24,7 @@ from fastlin.lm.sentences import DIRECTIONS, SENTENCES, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, UNKNOWN, WordVocabulary
 from fastlin.lm.word_model import prove_state
 from fastlin.validation import as_generator
+from fastlin.validation.choices import Direction, Markup, Unit
 from fastlin.validation.parameter_kinds import Integer, OneOf, ParameterTable, Real, check_parameters
 
 Floats = NDArray[np.float64]
@@ -151,9 +152,9 @@ class ClassBigramModel(EMEstimatorMixin, StatefulEstimator[ClassBigramState], La
         min_count: int = 1,
         vocabulary: Sequence[str] | None = None,
         unk: str | None = "<unk>",
-        unit: str = "word",
-        direction: str = "forward",
-        markup: str = "raise",
+        unit: Unit = "word",
+        direction: Direction = "forward",
+        markup: Markup = "raise",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,

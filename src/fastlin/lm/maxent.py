@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from fastlin.lm.word_model import WordModel
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.runtime.parallel import WorkerPool
 from fastlin.validation import as_generator, real_number, whole_number
+from fastlin.validation.choices import Direction, Markup, Unit
 from fastlin.validation.parameter_kinds import (
     ABSENT,
     NUMBERS,
@@ -151,15 +152,15 @@ class MaxentLM(StatefulEstimator[MaxentState], BackoffLanguageModel):
         cutoff: int | Sequence[int] = 1,
         classes: Any = None,
         skip_grams: int = 0,
-        solver: str = "auto",
+        solver: Literal["auto", "lbfgs", "gd", "cg", "newton", "sgd", "adagrad"] = "auto",
         max_iter: int = 100,
         tol: float | None = None,
         min_count: int = 1,
         vocabulary: Sequence[str] | None = None,
         unk: str | None = "<unk>",
-        unit: str = "word",
-        direction: str = "forward",
-        markup: str = "raise",
+        unit: Unit = "word",
+        direction: Direction = "forward",
+        markup: Markup = "raise",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,

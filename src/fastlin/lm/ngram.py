@@ -23,6 +23,7 @@ from fastlin.lm.smoothing import SMOOTHINGS, Estimate, SmoothingMethod, estimate
 from fastlin.lm.vocabulary import BEGIN, MARKS, UNKNOWN, WordVocabulary, look_up, marks
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.parallel import WorkerPool
+from fastlin.validation.choices import Direction, Markup, Smoothing, Unit
 from fastlin.validation.parameter_kinds import (
     ABSENT,
     LABEL_WEIGHTS,
@@ -165,7 +166,7 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
     def __init__(
         self,
         order: int = 3,
-        smoothing: str = "modified_kneser_ney",
+        smoothing: Smoothing = "modified_kneser_ney",
         *,
         interpolate: bool = True,
         discount: float | None = None,
@@ -175,9 +176,9 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         cutoff: int | Sequence[int] = 1,
         vocabulary: Sequence[str] | None = None,
         unk: str | None = "<unk>",
-        unit: str = "word",
-        direction: str = "forward",
-        markup: str = "raise",
+        unit: Unit = "word",
+        direction: Direction = "forward",
+        markup: Markup = "raise",
         n_jobs: int | None = None,
     ) -> None:
         self.order = order
@@ -393,9 +394,9 @@ class NgramModel(StatefulEstimator[NgramState | ImportedState], BackoffLanguageM
         path: Any,
         *,
         unk: str | None = None,
-        unit: str = "word",
-        direction: str = "forward",
-        markup: str = "raise",
+        unit: Unit = "word",
+        direction: Direction = "forward",
+        markup: Markup = "raise",
     ) -> Self:
         """A model from a file in ARPA's format, as KenLM, SRILM and variKN write it.
 

@@ -22,6 +22,7 @@ from fastlin.lm.sentences import SENTENCES, ReadsSentences, SentenceReader
 from fastlin.lm.vocabulary import BEGIN, MARKS, WordVocabulary
 from fastlin.runtime.user_warnings import warn_user
 from fastlin.validation import whole_number
+from fastlin.validation.choices import Markup, Unit
 from fastlin.validation.parameter_kinds import VERBOSE, Code, Integer, ParameterTable, Real, check_parameters
 
 TABLE_SIZE = 1 << 16  # n log n of larger counts is computed
@@ -117,8 +118,8 @@ class WordClasses(ReadsSentences, StatefulEstimator[ClassState]):
         min_count: int = 1,
         vocabulary: Sequence[str] | None = None,
         unk: str = "<unk>",
-        unit: str = "word",
-        markup: str = "raise",
+        unit: Unit = "word",
+        markup: Markup = "raise",
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Any = None,

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +110,7 @@ class CategoricalNB(GenerativeClassifier):
         fit_prior: bool = True,
         class_prior: Any = None,
         min_categories: Any = None,
-        handle_unknown: str = "ignore",
+        handle_unknown: Literal["ignore", "error"] = "ignore",
         n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha

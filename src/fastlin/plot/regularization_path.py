@@ -1,6 +1,6 @@
 """Scores, weights or numbers of weights along C."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class RegularizationPathDisplay(Display):
         cls,
         estimator: Any,
         *,
-        value: str = "score",
+        value: Literal["score", "n_nonzero", "objective", "duality_gap", "coef"] = "score",
         l1_ratio: float | None = None,
         label: Any = None,
         n_features: int = 12,

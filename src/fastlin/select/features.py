@@ -1,6 +1,6 @@
 """The estimator that selects: greedy induction of features, or the best by a score of their own."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from fastlin.select.label_counts import feature_counts, presence
 from fastlin.select.rounds import Rounds, Validation
 from fastlin.select.scores import chi_squared, gains_of_presence
 from fastlin.select.selector import Selector, check_columns_of
+from fastlin.validation.choices import LogLinearSolver
 from fastlin.validation.parameter_kinds import (
     ABSENT,
     RUN,
@@ -120,13 +121,13 @@ class SelectFeatures(Selector):
         self,
         n_features: int | None = None,
         *,
-        method: str = "greedy",
+        method: Literal["greedy", "information_gain", "chi2", "count"] = "greedy",
         C: float = 1.0,
         fit_intercept: bool = True,
         step: float = 0.1,
         min_gain: float = 0.0,
         patience: int | None = None,
-        solver: str = "auto",
+        solver: LogLinearSolver = "auto",
         tol: float = 1e-6,
         max_iter: int = 100,
         random_state: Any = None,

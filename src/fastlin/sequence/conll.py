@@ -3,7 +3,7 @@
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from fastlin.data.errors import MalformedLines
 from fastlin.data.readers import sources
@@ -20,11 +20,11 @@ def read_conll(
     *,
     label: int | str | None = None,
     unknown_label: str | None = None,
-    separator: str | None = None,
+    separator: Literal["tab", "blanks"] | None = None,
     comments: bool | None = None,
     encoding: str = "utf-8",
     errors: str = "strict",
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
 ) -> "ConllReader":
     """Read sentences of a token a line, as they come.
 

@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of
+from fastlin.validation.choices import SpanScheme
 
 Mask = NDArray[np.bool_]
 PREFIXES = {"bio": "BI", "iob2": "BI", "iob1": "BI", "iobes": "BIES", "bilou": "BILU"}
@@ -67,7 +68,7 @@ class Constraints:
         return f"<Constraints of {len(self.labels)} labels, {allowed} of {self.transitions.size} transitions>"
 
     @classmethod
-    def of_scheme(cls, scheme: str, labels: Iterable[Any]) -> "Constraints":
+    def of_scheme(cls, scheme: SpanScheme, labels: Iterable[Any]) -> "Constraints":
         """Those of tags of spans, made from their names.
 
         In "bio" (IOB2) an I-X follows B-X or I-X; in "iob1" it is B-X that does, and I-X may stand anywhere; in "iobes"
@@ -185,7 +186,7 @@ class Constraints:
         if constraints is None:
             return None
         if isinstance(constraints, str):
-            return cls.of_scheme(constraints, labels)
+            return cls.of_scheme(cast("SpanScheme", constraints), labels)
         if isinstance(constraints, Constraints):
             return constraints._of(labels)
         if isinstance(constraints, np.ndarray):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fastlin.inspection.report import Report, ReportAccumulator
 from fastlin.sequence.paired_sentences import paired_sentences
@@ -296,7 +296,7 @@ def span_report(y_true: Any, y_pred: Any) -> SpanReport:
     return tally.report()
 
 
-def span_f1_score(y_true: Any, y_pred: Any, *, average: str = "micro") -> float:
+def span_f1_score(y_true: Any, y_pred: Any, *, average: Literal["micro", "macro"] = "micro") -> float:
     """The F1 of spans, as a scorer of cross-validation wants it.
 
     Parameters

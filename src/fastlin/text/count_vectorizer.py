@@ -1,6 +1,6 @@
 """Counts of words and n-grams, in columns that a vocabulary learns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice, pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -24,6 +24,7 @@ from fastlin.text.fitted_vocabulary import FittedVocabulary, checked_vocabulary,
 from fastlin.text.negation import NEGATION_PREFIX, TOKEN_PATTERN
 from fastlin.text.vectorizer_base import VectorizerBase
 from fastlin.text.vocabulary import CountChunk, DictVocabulary, GrowingCounts, NativeVocabulary, TermVocabulary, add_up
+from fastlin.validation.choices import Analyzer, DecodeErrors
 from fastlin.validation.parameter_kinds import COUNTING, ParameterTable
 
 BLOCKS_READ_TOGETHER = 64  # blocks that are read together where their rows are not kept
@@ -117,7 +118,7 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
         *,
         input: str = "content",  # noqa: A002 - scikit-learn's name
         encoding: str = "utf-8",
-        decode_error: str = "strict",
+        decode_error: DecodeErrors = "strict",
         strip_accents: Any = None,
         lowercase: bool = True,
         preprocessor: Any = None,
@@ -125,7 +126,7 @@ class CountVectorizer(VectorizerBase, SparseOutput, Estimator):
         stop_words: Any = None,
         token_pattern: str | None = TOKEN_PATTERN,
         ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Any = "word",
+        analyzer: Analyzer | Callable[..., Any] = "word",
         max_df: float = 1.0,
         min_df: float = 1,
         max_features: int | None = None,

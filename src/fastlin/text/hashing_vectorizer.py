@@ -1,7 +1,7 @@
 """Words and n-grams hashed into a fixed number of columns: no vocabulary, no state."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -22,6 +22,7 @@ from fastlin.text.tfidf_transformer import weigh
 from fastlin.text.token_strings import encoded
 from fastlin.text.vectorizer_base import VectorizerBase
 from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary, new_seed, read_rows
+from fastlin.validation.choices import Analyzer, DecodeErrors, RowNorm
 from fastlin.validation.parameter_kinds import HASHED_TEXTS, Integer, ParameterTable
 
 MAX_COUNTED_BUCKETS = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
@@ -110,7 +111,7 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         *,
         input: str = "content",  # noqa: A002 - scikit-learn's name
         encoding: str = "utf-8",
-        decode_error: str = "strict",
+        decode_error: DecodeErrors = "strict",
         strip_accents: Any = None,
         lowercase: bool = True,
         preprocessor: Any = None,
@@ -118,10 +119,10 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         stop_words: Any = None,
         token_pattern: str | None = TOKEN_PATTERN,
         ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Any = "word",
+        analyzer: Analyzer | Callable[..., Any] = "word",
         n_features: int = 2**20,
         binary: bool = False,
-        norm: str | None = "l2",
+        norm: RowNorm | None = "l2",
         alternate_sign: bool = True,
         dtype: Any = np.float64,
         negation: bool = False,

@@ -16,6 +16,7 @@ from fastlin.core.transformer import check_columns, names_of_columns
 from fastlin.engine.text import tfidf
 from fastlin.runtime import parallel
 from fastlin.validation import CSRRows
+from fastlin.validation.choices import RowNorm
 from fastlin.validation.parameter_kinds import IDF, JOBS, ParameterTable, check_parameters
 
 NORMS = {None: tfidf.NONE, "l1": tfidf.L1, "l2": tfidf.L2}
@@ -89,7 +90,7 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
     def __init__(
         self,
         *,
-        norm: str | None = "l2",
+        norm: RowNorm | None = "l2",
         use_idf: bool = True,
         smooth_idf: bool = True,
         sublinear_tf: bool = False,

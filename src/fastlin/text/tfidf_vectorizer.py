@@ -1,5 +1,6 @@
 """Words and n-grams, counted and weighed by how rare they are."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from fastlin.text.count_vectorizer import CountVectorizer
 from fastlin.text.negation import TOKEN_PATTERN
 from fastlin.text.tfidf_transformer import TfidfTransformer
 from fastlin.text.vocabulary import CountChunk
+from fastlin.validation.choices import Analyzer, DecodeErrors, RowNorm
 from fastlin.validation.parameter_kinds import IDF, ParameterTable
 
 FLOATS = (np.float64, np.float32, np.float16)
@@ -106,12 +108,12 @@ class TfidfVectorizer(CountVectorizer):
         *,
         input: str = "content",  # noqa: A002 - scikit-learn's name
         encoding: str = "utf-8",
-        decode_error: str = "strict",
+        decode_error: DecodeErrors = "strict",
         strip_accents: Any = None,
         lowercase: bool = True,
         preprocessor: Any = None,
         tokenizer: Any = None,
-        analyzer: Any = "word",
+        analyzer: Analyzer | Callable[..., Any] = "word",
         stop_words: Any = None,
         token_pattern: str | None = TOKEN_PATTERN,
         ngram_range: tuple[int, int] = (1, 1),
@@ -121,7 +123,7 @@ class TfidfVectorizer(CountVectorizer):
         vocabulary: Any = None,
         binary: bool = False,
         dtype: Any = np.float64,
-        norm: str | None = "l2",
+        norm: RowNorm | None = "l2",
         use_idf: bool = True,
         smooth_idf: bool = True,
         sublinear_tf: bool = False,

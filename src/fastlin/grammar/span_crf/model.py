@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from itertools import compress
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,15 +159,15 @@ class SpanCRF(TreeParser[SpanState]):
         min_count: int = 2,
         rare_count: int = 1,
         known_count: int = 4,
-        solver: str = "adagrad",
+        solver: Literal["adagrad", "perceptron", "lbfgs"] = "adagrad",
         c2: float = 0.5,
         max_iter: int | None = None,
         tol: float = 1e-3,
         eta0: float = 0.2,
         batch_size: int = 4,
-        decoding: str = "recall",
+        decoding: Literal["recall", "viterbi"] = "recall",
         recall_threshold: float = 0.4,
-        unparsed: str = "flat",
+        unparsed: Literal["flat", "error"] = "flat",
         max_memory: int = 4 << 30,
         random_state: Any = None,
         n_jobs: int | None = None,

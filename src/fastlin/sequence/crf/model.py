@@ -1,7 +1,7 @@
 """Conditional random fields: a log-linear model of all the labels of a sequence together."""
 
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,7 @@ from fastlin.sequence.token_scores import as_sparse, as_table, dense_scores, edg
 from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transition_weights import chain_of
 from fastlin.sequence.weight_layout import HybridLayout
+from fastlin.validation.choices import PairWeights
 from fastlin.validation.parameter_kinds import ABSENT, PLAIN, Integer, OneOf, ParameterTable, Real, check_parameters
 
 if TYPE_CHECKING:
@@ -145,13 +146,13 @@ class CRF(CRFsuiteAttributes, SequenceModel):
         c1: float = 0.0,
         c2: float = 1.0,
         order: int = 1,
-        weights: str = "observed",
-        transitions: str | None = None,
+        weights: PairWeights = "observed",
+        transitions: PairWeights | None = None,
         cutoff: int = 1,
         edges: Any = None,
         features: Any = None,
         constraints: Any = None,
-        solver: str = "auto",
+        solver: Literal["auto", "lbfgs", "sgd", "adagrad"] = "auto",
         max_iter: int = 500,
         tol: float = 1e-3,
         eta0: float | None = None,

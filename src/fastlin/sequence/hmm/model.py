@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,7 +153,7 @@ class HMM(WordReader, HMMDistribution, EMEstimatorMixin):
         transition_alpha: float = 0.1,
         start_alpha: float | None = None,
         interpolation: Any = "auto",
-        unknown: str = "suffix",
+        unknown: Literal["suffix", "shape", "uniform"] = "suffix",
         stop: bool = True,
         n_components: int | None = None,
         init: Any = "auto",

@@ -1,7 +1,7 @@
 """Maximum-entropy Markov models: a classifier of every token that sees the labels before."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from fastlin.sequence.partial_labels import LabelCodes
 from fastlin.sequence.token_scores import as_table, dense_scores, edge_scores
 from fastlin.sequence.tokens import Tokens
 from fastlin.validation import one_of, whole_number
+from fastlin.validation.choices import LogLinearSolver, PairWeights
 from fastlin.validation.parameter_kinds import PLAIN, Integer, Kind, OneOf, ParameterTable, check_parameters
 
 DECODERS = ("viterbi", "beam", "greedy")
@@ -130,16 +131,16 @@ class MEMM(SequenceModel):
         order: int = 1,
         C: float = 1.0,
         l1_ratio: float = 0.0,
-        weights: str = "observed",
+        weights: PairWeights = "observed",
         cutoff: int = 1,
         edges: Any = None,
         features: Any = None,
         constraints: Any = None,
-        decoder: str = "viterbi",
+        decoder: Literal["viterbi", "beam", "greedy"] = "viterbi",
         beam_width: int = 5,
         tag_dictionary: Any = None,
         dictionary_cutoff: int = 1,
-        solver: str = "auto",
+        solver: LogLinearSolver = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
         random_state: Any = None,

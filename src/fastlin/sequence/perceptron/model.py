@@ -4,7 +4,7 @@ import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +37,7 @@ from fastlin.sequence.tokens import Tokens
 from fastlin.sequence.transition_weights import TransitionWeights, chain_of
 from fastlin.sequence.weight_layout import lay_out
 from fastlin.storage import Checkpoint
+from fastlin.validation.choices import PairWeights
 from fastlin.validation.parameter_kinds import ABSENT, Integer, OneOf, ParameterTable, Real, check_parameters
 
 LOSSES = ("perceptron", "pa", "mira")  # in the order of engine/chain/tagger_online.pyx
@@ -158,14 +159,14 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
         self,
         *,
         order: int = 1,
-        loss: str = "perceptron",
+        loss: Literal["perceptron", "pa", "mira"] = "perceptron",
         average: bool = True,
         max_iter: int = 10,
         tol: float | None = None,
         C: float = 1.0,
         n_best: int = 5,
         beam_width: int | None = None,
-        weights: str = "dense",
+        weights: PairWeights = "dense",
         cutoff: int = 1,
         features: Any = None,
         constraints: Any = None,

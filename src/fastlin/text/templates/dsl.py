@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 FLAGS = (
     "has_capital",
@@ -387,7 +387,7 @@ class Column:
         return [self[offset] for offset in range(first, last + 1)]
 
 
-def crfpp(text: str, *, of: str = "U") -> list[Template]:
+def crfpp(text: str, *, of: Literal["U", "B"] = "U") -> list[Template]:
     """The templates of a template file of CRF++ or Wapiti: "U02:%x[-1,0]/%x[0,0]".
 
     %x[offset,column] is a string, and %X[offset,column] the same in lower case. Lines that begin with U (or u) make
