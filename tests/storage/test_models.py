@@ -107,6 +107,13 @@ def test_learning_goes_on_with_the_same_bits(path, name):
     assert again(loaded, path).predict(X).tolist() == model.predict(X).tolist()
 
 
+def test_a_model_of_another_class_is_refused(path):
+    fastlin.save(fastlin.Perceptron().fit([[0.0], [1.0]], [0, 1]), path)
+    assert isinstance(fastlin.load(path, fastlin.Perceptron), fastlin.Perceptron)
+    with pytest.raises(TypeError, match=f"{re.escape(str(path))} holds a Perceptron, and kind asks for a LinearSVC"):
+        fastlin.load(path, fastlin.LinearSVC)
+
+
 def test_categories_of_tuples_come_back_and_go_on_growing(path):
     tuples = [("ate", 3, b"x", None), ("saw", 0, None, None), (None, 1, b"y", None)] * 3
     many = [(f"Straße {i}", i % 5, b"z", None) for i in range(100)]

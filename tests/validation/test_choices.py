@@ -68,7 +68,7 @@ def test_the_types_of_a_function_are_the_choices_of_its_docstring():
 
 
 def test_formats_of_files_are_those_of_the_registry():
-    assert set(typing.get_args(FileFormatName)) == set(FILE_FORMATS)
+    assert strings_of(FileFormatName) == set(FILE_FORMATS)
 
 
 def test_a_choice_that_is_missing_is_found():

@@ -35,7 +35,7 @@ def _texts_of(X: Any) -> Iterator[str]:
             yield text
 
 
-def _documents(reader: Reader) -> Iterator[str]:
+def _documents(reader: Reader[Any]) -> Iterator[str]:
     for documents in reader:
         if not isinstance(documents, Documents):
             raise TypeError("a spelling corrector reads texts; these files hold rows of numbers")

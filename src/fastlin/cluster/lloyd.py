@@ -1,7 +1,7 @@
 """The loop of k-means: both steps in turns until nothing moves."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fastlin.cluster.kmeans_steps import KMeansState, SoftStep
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.fit_records import FitRecord
 
 
 class LloydRun(NamedTuple):
@@ -18,7 +19,7 @@ class LloydRun(NamedTuple):
     labels: NDArray[np.int32]
     inertia: float
     objective: float
-    history: list[dict[str, Any]]
+    history: list[FitRecord]
     converged: bool
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin import storage
+from fastlin.core.fit_records import FitRecord
 from fastlin.data.scratch import ScratchArray
 
 State = dict[str, Any]
@@ -107,7 +108,7 @@ class CheckpointReader:
         numbers = isinstance(values, dict) and all(isinstance(value, float) for value in values.values())
         return values if numbers else self.reject(name)
 
-    def history(self) -> list[dict[str, Any]]:
+    def history(self) -> list[FitRecord]:
         values = self._find(self.header, "history")
         records = isinstance(values, list) and all(isinstance(value, dict) for value in values)
         return values if records else self.reject("history")

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
 from fastlin.core.class_counts import ClassCounts
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
+from fastlin.core.fit_records import FitRecord
 from fastlin.core.restarts import Restarts
 from fastlin.core.sparse_estimator import SparseEstimator
 from fastlin.validation.parameter_kinds import RUN, Integer, ParameterTable, Real
@@ -105,7 +106,7 @@ class EMResult:
     score: float  # of early stopping, or the bound
     objective: float  # of the counts
     bounds: list[float]
-    history: list[dict[str, Any]]
+    history: list[FitRecord]
     converged: bool
     stopped: bool  # by the callback or by early stopping
     stopped_by_callback: bool
@@ -272,7 +273,7 @@ class EMEstimatorMixin(ABC):
     bound_: NDArray[np.float64]
     restart_scores_: NDArray[np.float64]
     objective_: float
-    history_: list[dict[str, Any]]
+    history_: list[FitRecord]
     converged_: bool
     n_iter_: int
 

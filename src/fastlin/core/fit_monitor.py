@@ -15,13 +15,14 @@ A fit inside another keeps its own monitor, whose checkpoint is `nested` in the 
 """
 
 import time
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.callbacks import Report
 from fastlin.core.checkpoint_reader import CheckpointReader, CheckpointTarget, State, as_part, write_checkpoint
+from fastlin.core.fit_records import FitRecord
 
 
 class Resumable(Protocol):
@@ -57,7 +58,7 @@ class FitMonitor:
 
     def begin_run(self) -> None:
         """Begin a run of the fit, from another start: with a history and a clock of its own."""
-        self.history: list[dict[str, Any]] = []
+        self.history: list[FitRecord] = []
         self.iterations = 0
         self.converged = False
         self.stopped = False  # by `report`
@@ -78,7 +79,7 @@ class FitMonitor:
 
     def log_record(self, record: dict[str, Any]) -> bool:
         """Log a record as it is."""
-        self.history.append(record)
+        self.history.append(cast("FitRecord", record))
         self.stopped = bool(self.report and self.report(record))
         return self.should_stop
 

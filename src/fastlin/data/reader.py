@@ -2,7 +2,7 @@
 
 import codecs
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -13,13 +13,44 @@ from fastlin.data.readers.line_formats import ReadRequest
 from fastlin.data.readers.sources import InputFile
 from fastlin.registry import FILE_FORMATS
 from fastlin.validation import MAX_COLUMNS, one_of, whole_number
-from fastlin.validation.choices import FileFormatName
+from fastlin.validation.choices import FileFormatName, TextFormatName
 
 FORMATS = {name: FILE_FORMATS[name].suffixes for name in sorted(FILE_FORMATS)}
 BY_SUFFIX: dict[str, Any] = {suffix: form for form, suffixes in FORMATS.items() for suffix in suffixes}
 USUAL_COLUMNS: dict[str, tuple[Any, ...]] = {"label": (None, ...), "text": (...,), "weight": (None,), "keep": (None,)}
 
 
+Content = TypeVar("Content", Block, Documents)  # what a reader yields
+
+
+class ReadOptions(TypedDict, total=False):
+    """The arguments of `read` that say nothing of what is read: blocks of rows, or of documents."""
+
+    label: Any
+    text: Any
+    weight: Any
+    keep: Any
+    delimiter: str | None
+    header: bool | None
+    encoding: str
+    errors: str
+    n_features: int | None
+    zero_based: bool
+    dtype: Any
+    on_error: Literal["raise", "skip"]
+    block: int
+
+
+@overload
+def read(source: Any, format: Literal["svmlight"], **options: Unpack[ReadOptions]) -> "Reader[Block]": ...
+@overload
+def read(
+    source: Any, format: TextFormatName, *, vectorizer: None = None, **options: Unpack[ReadOptions]
+) -> "Reader[Documents]": ...
+@overload
+def read(
+    source: Any, format: FileFormatName | None = None, *, vectorizer: Any = None, **options: Unpack[ReadOptions]
+) -> "Reader[Any]": ...
 def read(
     source: Any,
     format: FileFormatName | None = None,  # noqa: A002 - the word for it
@@ -38,7 +69,7 @@ def read(
     vectorizer: Any = None,
     on_error: Literal["raise", "skip"] = "raise",
     block: int = sources.BLOCK_BYTES,
-) -> "Reader":
+) -> "Reader[Any]":
     """Read files block by block, in memory for a block and the longest line.
 
     Parameters
@@ -99,7 +130,7 @@ def read(
     return Reader(source, format, given, dtype, on_error, whole_number("block", block, 1))
 
 
-class Reader:
+class Reader(Generic[Content]):
     """What `read` returns: an iterable of blocks, and `skipped`, the malformed lines that the last time left out.
 
     Parameters
@@ -115,7 +146,7 @@ class Reader:
     on_error : {"raise", "skip"}
         What a malformed line does.
     size : int
-        Rows a block, about.
+        Bytes of text to a block.
     """
 
     def __init__(
@@ -129,10 +160,10 @@ class Reader:
         self._strict = one_of("on_error", on_error, ["raise", "skip"]) == "raise"
         self.skipped = MalformedLines(self._strict)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Content]:
         self.skipped = MalformedLines(self._strict)
         request = ReadRequest(self._options, self._dtype, self._size, self.skipped)
-        blocks: Iterator[Block | Documents] = FILE_FORMATS[self._format].open(self._files, request)
+        blocks: Iterator[Content] = FILE_FORMATS[self._format].open(self._files, request)
         vectorizer = self._options["vectorizer"]
         return blocks if vectorizer is None else (_vectorized(found, vectorizer) for found in blocks)
 

@@ -12,6 +12,7 @@ from fastlin import validation
 from fastlin.core.dataset import Dataset, InMemoryDataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.fit_records import FitCertificate
 from fastlin.core.label_sets import check_set_weights
 from fastlin.core.sparse_estimator import Scorer, dense_scorer
 from fastlin.engine.core.aligned import aligned_zeros
@@ -415,7 +416,8 @@ class CandidateClassifier(MaxentClassifier):
             monitor = ConvergenceMonitor(self.tol, self.max_iter, data.total_weight, report, checkpoint)
             dual.run(monitor, generator)
         install()
-        self._finish(monitor, {name: monitor.history[-1][name] for name in ("objective", "duality_gap")})
+        last = monitor.history[-1]
+        self._finish(monitor, {"objective": last["objective"], "duality_gap": last["duality_gap"]})
 
     def _learn_online(self, data: GroupedRows, checkpoint: Checkpoint) -> None:
         dtype = self._type(data)
@@ -443,7 +445,7 @@ class CandidateClassifier(MaxentClassifier):
         install()
         self._finish(monitor, {})
 
-    def _finish(self, monitor: FitMonitor, certificate: dict[str, float]) -> None:
+    def _finish(self, monitor: FitMonitor, certificate: FitCertificate) -> None:
         """What has been learnt of the fit itself."""
         self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
         self._stopped = monitor.stopped

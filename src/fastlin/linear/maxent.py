@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import validation
 from fastlin.core.callbacks import Report, make_callback
 from fastlin.core.checkpoint_reader import CheckpointTarget
+from fastlin.core.fit_records import FitCertificate, FitRecord
 from fastlin.core.sparse_estimator import SparseClassifier, checkpoint_of
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim.certificate import Certificate, has_dual
@@ -73,8 +74,8 @@ class MaxentClassifier(SparseClassifier):
     dtype: Any
     callback: Any
 
-    history_: list[dict[str, Any]]
-    certificate_: dict[str, float]
+    history_: list[FitRecord]
+    certificate_: FitCertificate
     n_iter_: Any  # a number; a search has one of each fit
     converged_: bool
     _stopped: bool

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fastlin import storage, validation
 from fastlin.core.dataset import Dataset, DatasetView, InMemoryDataset
 from fastlin.core.estimator import learns, reads
+from fastlin.core.fit_records import FitRecord
 from fastlin.core.label_sets import column_mapping, label_positions, union_of_labels
 from fastlin.core.multilabel import MultilabelClassifier, side_factors
 from fastlin.core.stratified_split import stratified_split
@@ -201,7 +202,7 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
             state = OnlineState(options.rule, data.n_features, width, dtype)
             model._install(state, generator).classes_ = known
 
-        def learn(state: OnlineState, turn: Turn) -> list[dict[str, Any]]:
+        def learn(state: OnlineState, turn: Turn) -> list[FitRecord]:
             if len(known) > 1:
                 return self._train_once(model, state, rows, training, turn)
             return [count_single_label(state, rows)]

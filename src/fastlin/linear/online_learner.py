@@ -15,6 +15,7 @@ from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.dataset import Dataset
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.fit_records import FitRecord
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.linear.online_config import OnlineOptions, check_rate, initial_coef, initial_intercept, online_options
 from fastlin.linear.online_weights import OnlineWeights
@@ -157,7 +158,7 @@ class OnlineLearner(OnlineWeights, ABC):
         model: Self,
         options: OnlineOptions,
         grow: Callable[[], OnlineState],
-        learn: Callable[[OnlineState, Turn], list[dict[str, Any]]],
+        learn: Callable[[OnlineState, Turn], list[FitRecord]],
         first: bool,
     ) -> Self:
         """Learn one epoch: the copy has a state; that of a model that knows something already is made to grow."""
@@ -175,7 +176,7 @@ class OnlineLearner(OnlineWeights, ABC):
 
     def _train_once(
         self, model: Self, state: OnlineState, rows: RowSource, training: TrainingState, turn: Turn
-    ) -> list[dict[str, Any]]:
+    ) -> list[FitRecord]:
         """One epoch in place, in which others are let in."""
         monitor, once = FitMonitor(1, make_callback(model, lambda: model)), Stopping(None, 1)
         train_epochs(state, rows, monitor, training, once, n_jobs=self.n_jobs, turn=turn, in_pieces=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fastlin import storage, validation
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
+from fastlin.core.fit_records import FitRecord
 from fastlin.core.sparse_estimator import Infer, Scorer, dense_scorer, sparse_scorer
 from fastlin.linear.growing_features import GrowingEstimator, drop_unknown_columns, grown_scorer, lasting_scorer
 from fastlin.linear.online_config import initial_coef, initial_intercept
@@ -231,7 +232,7 @@ class OnlineWeights(GrowingEstimator, ABC):
         self.n_features_in_ = len(state.weights)
         return self
 
-    def _record(self, history: list[dict[str, Any]], converged: bool) -> Self:
+    def _record(self, history: list[FitRecord], converged: bool) -> Self:
         self.history_, self.n_iter_, self.converged_ = history, len(history), converged
         self.objective_ = history[-1]["objective"] if history else np.nan
         return self

@@ -3,7 +3,7 @@
 import copy
 import threading
 import time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
 from fastlin.core.dataset import DatasetView
 from fastlin.core.fit_monitor import FitMonitor, Resumable
+from fastlin.core.fit_records import FitCertificate
 from fastlin.core.label_sets import n_weight_columns
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.storage import Checkpoint
@@ -44,7 +45,7 @@ class FittedModel:
         model.coef_ = saved.array("coef", np.empty((width, sample.n_features), model._type(sample.dataset)))
         model.intercept_ = saved.array("intercept", np.empty(width))
         model.objective_, model.history_ = saved.number("objective"), saved.history()
-        model.certificate_ = saved.named_numbers("certificate")
+        model.certificate_ = cast("FitCertificate", saved.named_numbers("certificate"))
         model.n_iter_, model.converged_ = np.array([saved.integer("n_iter", 0)], np.int32), saved.boolean("converged")
         model._stopped = saved.boolean("stopped")
 

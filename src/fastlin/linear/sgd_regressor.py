@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from fastlin import validation
 from fastlin.core.dataset import Dataset, InMemoryDataset, TargetedRows
 from fastlin.core.estimator import learns
+from fastlin.core.fit_records import FitRecord
 from fastlin.core.sparse_estimator import SparseRegressor
 from fastlin.core.stratified_split import stratified_split
 from fastlin.linear.online_config import check_rate
@@ -283,7 +284,7 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
         if first:
             model._install(OnlineState(options.rule, rows.n_features, 1, dtype), generator)
 
-        def learn(state: OnlineState, turn: Turn) -> list[dict[str, Any]]:
+        def learn(state: OnlineState, turn: Turn) -> list[FitRecord]:
             return self._train_once(model, state, source, training, turn)
 
         return self._run_once(model, options, lambda: self._grow(model, rows.n_features), learn, first)

@@ -14,6 +14,7 @@ from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.fit_records import FitCertificate, FitRecord
 from fastlin.core.label_sets import check_set_weights
 from fastlin.core.multilabel import CERTAIN_SCORE, LabelColumns, side_factors
 from fastlin.core.sparse_estimator import Scorer, checkpoint_of, dense_scorer, sparse_scorer
@@ -154,6 +155,8 @@ class LinearSVC(BatchWeights):
     _takes_indicators: ClassVar[bool] = True
     coef_: Any
     intercept_: NDArray[np.float64]
+    history_: list[FitRecord]
+    certificate_: FitCertificate
     classes_: NDArray[Any]
     _dual: tuple[list[int], list[ScratchArray]] | None  # rows and dual variables of each segment
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.fit_records import FitCertificate
 from fastlin.lm.backoff import BackoffModel
 from fastlin.lm.maxent_objective import NgramObjective, lay_out, weights_of
 from fastlin.lm.ngram import NgramState
@@ -71,7 +72,7 @@ class LogLinearFit(ABC):
     def minimise(self, monitor: ConvergenceMonitor, solver: str = "auto", generator: Any = None) -> None:
         SOLVERS[solver](self.objective, self.theta, monitor, generator)
 
-    def certificate(self) -> dict[str, float]:
+    def certificate(self) -> FitCertificate:
         gradient = np.empty(len(self.theta))
         value = self.objective.value(self.theta, gradient)
         pulls = (self.theta - self.mean) * self.objective.prior.precision

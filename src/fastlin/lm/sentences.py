@@ -86,7 +86,7 @@ class SentenceReader:
             for piece in sources.line_blocks(file):
                 yield self._lines(piece.text, table, learn, piece.path, piece.line)
 
-    def _documents(self, reader: Reader, table: StringNumbering, learn: bool) -> Iterator[Tokens]:
+    def _documents(self, reader: Reader[Any], table: StringNumbering, learn: bool) -> Iterator[Tokens]:
         first = 0
         for documents in reader:
             if not isinstance(documents, Documents):

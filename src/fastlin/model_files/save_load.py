@@ -4,7 +4,7 @@ import inspect
 import os
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -31,6 +31,7 @@ from fastlin.validation.parameter_kinds import LEFT_OUT, check_parameter_of_file
 from fastlin.version import __version__
 
 KIND = "model"
+Model = TypeVar("Model")
 OUTPUT = "set_output"  # the container that a transformer was told to make
 COLUMNS = "n_features_in_", "feature_names_in_", "svmlight_first_index_"  # what any class may know of them
 
@@ -97,12 +98,24 @@ def save(
     return report
 
 
-def load(path: Any, *, mmap: bool = True, verify: bool = True, max_bytes: int | None = None) -> Any:
+@overload
+def load(
+    path: Any, kind: type[Model], *, mmap: bool = True, verify: bool = True, max_bytes: int | None = None
+) -> Model: ...
+@overload
+def load(
+    path: Any, kind: None = None, *, mmap: bool = True, verify: bool = True, max_bytes: int | None = None
+) -> Any: ...
+def load(
+    path: Any, kind: type | None = None, *, mmap: bool = True, verify: bool = True, max_bytes: int | None = None
+) -> Any:
     """The model that a file holds, once every byte of it is proved.
 
     Parameters
     ----------
     path : str or path
+    kind : class, optional
+        What the model must be, as `Pipeline`: type checkers know then what is returned.
     mmap : bool
         Large arrays stay in the file, mapped read-only, and are shared by all processes that load it; False reads them
         into memory. A mapped file must not be changed in place; `save` never does.
@@ -123,14 +136,19 @@ def load(path: Any, *, mmap: bool = True, verify: bool = True, max_bytes: int | 
         The file is damaged, not one that `save` wrote, or asks for more memory than it may take.
     OSError
         It cannot be read.
+    TypeError
+        It holds a model of another class than `kind`.
     """
     context = LoadContext(verify, max_bytes)
     header, arrays = read_archive(path, KIND, mmap=mmap, context=context)
     decode = JsonDecoder(arrays, lambda kind, content: _restored(kind, content, decode, context), context)
     try:
-        return _restored("model", header.get("model"), decode, context)
+        model = _restored("model", header.get("model"), decode, context)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+    if kind is not None and not isinstance(model, kind):
+        raise TypeError(f"{os.fspath(path)} holds a {type(model).__name__}, and kind asks for a {kind.__name__}")
+    return model
 
 
 @dataclass(frozen=True)

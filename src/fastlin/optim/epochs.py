@@ -3,12 +3,13 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.fit_monitor import FitGenerator, FitMonitor
+from fastlin.core.fit_records import FitRecord
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.online import online, row_order
@@ -311,7 +312,7 @@ def _flush(state: OnlineState, data: RowSource, residuals: list[ScratchArray], n
         thread_calls.run_uninterrupted(finish)
 
 
-def count_single_label(state: OnlineState, data: RowSource) -> dict[str, Any]:
+def count_single_label(state: OnlineState, data: RowSource) -> FitRecord:
     """An epoch of a single label: nothing competes with it, so only the clock moves."""
     n = data.n_weighted()
     size, clock, start = int(state.rule["batch_size"][0]), state.clock, int(state.rule["average_from"][0])
@@ -321,4 +322,4 @@ def count_single_label(state: OnlineState, data: RowSource) -> dict[str, Any]:
         clock["steps"] += len(ends)
         clock["averaged"] += np.count_nonzero(ends >= start) if start else 0
     record = {"loss": 0.0, "objective": 0.0, "updates": 0, "progressive_accuracy": 1.0}
-    return {"epoch": 1, **record, "seconds": 0.0}
+    return cast("FitRecord", {"epoch": 1, **record, "seconds": 0.0})

@@ -12,6 +12,7 @@ from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.dataset import DatasetView, read_dataset, read_validation, training_view
 from fastlin.core.estimator import learns
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.fit_records import FitRecord
 from fastlin.core.label_sets import n_weight_columns
 from fastlin.core.sparse_estimator import checkpoint_of
 from fastlin.linear.logistic import LogisticRegression
@@ -154,7 +155,7 @@ class SelectFeatures(Selector):
     gains_: NDArray[np.float64]
     support_: NDArray[np.bool_]
     estimator_: LogisticRegression
-    history_: list[dict[str, Any]]
+    history_: list[FitRecord]
     n_iter_: int
     n_features_in_: int
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastlin import storage, validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
+from fastlin.core.fit_records import FitCertificate, FitRecord
 from fastlin.grammar.binarize import Binarizer
 from fastlin.grammar.constraints import Given, read_given
 from fastlin.grammar.decoding import Constituent, Decoded
@@ -144,8 +145,8 @@ class SpanCRF(TreeParser[SpanState]):
     }  # fmt: skip
 
     objective_: float
-    history_: list[dict[str, Any]]
-    certificate_: dict[str, float] | None
+    history_: list[FitRecord]
+    certificate_: FitCertificate | None
     converged_: bool
     n_iter_: int
 
@@ -268,7 +269,9 @@ class SpanCRF(TreeParser[SpanState]):
         last = monitor.history[-1]
         exact = "gradient_norm" in last
         self.objective_ = float(last["objective" if exact else "progressive_objective"])
-        self.certificate_ = {name: last[name] for name in ("objective", "gradient_norm")} if exact else None
+        self.certificate_ = None
+        if exact:
+            self.certificate_ = {"objective": last["objective"], "gradient_norm": last["gradient_norm"]}
         return self
 
     def _tree_form(self) -> TreeForm:

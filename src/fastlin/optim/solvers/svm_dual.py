@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State, as_part
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.fit_records import FitRecord
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.solvers import svm_dual
@@ -359,7 +360,7 @@ def train_dual(ascent: SvmDualSolver, monitor: FitMonitor, max_epochs_left: floa
     monitor.converged = monitor.stopped or all(part.finished for part in parts)
 
 
-def _epochs_left(history: list[dict[str, Any]], tol: float) -> float:
+def _epochs_left(history: list[FitRecord], tol: float) -> float:
     """How long at the rate of the last epochs; 0 while there are too few."""
     if len(history) <= RATE_EPOCHS:
         return 0.0

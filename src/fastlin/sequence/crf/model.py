@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fastlin import validation
 from fastlin.core.estimator import learns
+from fastlin.core.fit_records import FitCertificate, FitRecord
 from fastlin.sequence.base import ORDER, SequenceModel, as_frozen_weights, frozen_features
 from fastlin.sequence.chain import Chain
 from fastlin.sequence.chain_batches import Potentials
@@ -134,8 +135,8 @@ class CRF(CRFsuiteAttributes, SequenceModel):
     second_order_: Floats | None
     edge_coef_: Any
     objective_: float
-    history_: list[dict[str, Any]]
-    certificate_: dict[str, float]
+    history_: list[FitRecord]
+    certificate_: FitCertificate
     converged_: bool
     n_iter_: int
 

@@ -13,6 +13,7 @@ from fastlin.core.checkpoint_reader import CheckpointTarget
 from fastlin.core.dataset import NO_WEIGHTS, InMemoryDataset, training_view
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.fit_records import FitCertificate, FitRecord
 from fastlin.engine.chain import memm_normalizer
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS
@@ -174,8 +175,8 @@ class MEMM(SequenceModel):
     start_: NDArray[np.float64]
     transitions_: NDArray[np.float64]
     edge_coef_: Any
-    history_: list[dict[str, Any]]
-    certificate_: dict[str, float]
+    history_: list[FitRecord]
+    certificate_: FitCertificate
     _dictionary: TagDictionary | None
 
     # Learning

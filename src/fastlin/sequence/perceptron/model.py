@@ -15,6 +15,7 @@ from fastlin import validation
 from fastlin.core.callbacks import make_callback
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
+from fastlin.core.fit_records import FitRecord
 from fastlin.core.label_sets import label_positions, union_of_labels
 from fastlin.sequence.base import ORDER, SequenceModel, as_frozen_weights, frozen_features
 from fastlin.sequence.chain import Chain, as_many_paths
@@ -145,7 +146,7 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
         "weights": OneOf(*WEIGHTS), "cutoff": Integer(at_least=1), "shuffle": OneOf(True, False),
     }  # fmt: skip
 
-    history_: list[dict[str, Any]]
+    history_: list[FitRecord]
     objective_: float
     converged_: bool
     n_iter_: int
@@ -425,7 +426,7 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
             saved = SavedWeights.of(self._state, self.n_features_in_)
         return None if saved is None else saved.learning
 
-    def _record(self, history: list[dict[str, Any]], converged: bool) -> Self:
+    def _record(self, history: list[FitRecord], converged: bool) -> Self:
         self.history_, self.n_iter_, self.converged_ = history, len(history), converged
         self.objective_ = history[-1]["objective"] if history else np.nan
         return self
