@@ -128,6 +128,23 @@ def test_tags_that_are_not_known(shell, place, tmp_path, learner):
     assert (facts["labels"], facts["dev_f1"] > 0.8) == (5, True)
 
 
+def test_comments_say_how_much_sentences_count(shell, tmp_path):
+    sentences, weights = made(40), [(0, 1, 2, 0.5)[n % 4] for n in range(40)]
+    blocks = [text([one]) for one in sentences]
+    comments = ["" if weight == 1 else f"# weight = {weight}\n" for weight in weights]
+    (tmp_path / "train.tsv").write_text("".join(map("".join, zip(comments, blocks, strict=True))))
+    words = ["tag", "train", tmp_path / "train.tsv", "-m", tmp_path / "m", "--learner", "hmm", "-q"]
+    shell.right(*words, "--columns", "0", "--weight-comment", "weight")
+    model = fastlin.load(tmp_path / "m")
+    X, y = [[token[0] for token in one] for one in sentences], [[token[2] for token in one] for one in sentences]
+    expected = HMM().fit(X, y, sample_weight=weights)
+    assert (model.transmat_ == expected.transmat_).all()
+    assert (model.emissionprob_ == expected.emissionprob_).all()
+    for wrong in ("-1", "much", "nan", "inf"):
+        (tmp_path / "train.tsv").write_text(f"# sent = 1\n# weight = {wrong}\n{blocks[0]}")
+        assert f"'# weight = {wrong}' says no weight from 0 on" in shell.wrong(*words, "--weight-comment", "weight")
+
+
 def test_text_with_a_sentence_on_each_line(shell, place, tmp_path):
     train = ["-m", tmp_path / "m", "--learner", "crf", "--columns", "0", "-q"]
     shell.right("tag", "train", place / "train.tsv", *train)

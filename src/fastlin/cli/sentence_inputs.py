@@ -1,6 +1,7 @@
 """Files and pipes of sentences in columns, block by block."""
 
 import argparse
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -104,6 +105,25 @@ class TextLines(CountedFiles):
 def labels_of(sentences: list[Sentence]) -> list[list[Any]]:
     """The right labels of each; None for one that is not known."""
     return [sentence.labels or [] for sentence in sentences]
+
+
+def weights_of(sentences: list[Sentence], name: str) -> list[float]:
+    """What the comments `# name = number` in front of sentences say; 1 where there is none."""
+    said = re.compile(rf"#\s*{re.escape(name)}\s*=\s*(.*?)\s*")
+    return [_weight_of(sentence, said) for sentence in sentences]
+
+
+def _weight_of(sentence: Sentence, said: re.Pattern[str]) -> float:
+    weight = 1.0
+    for comment in sentence.comments:
+        if found := said.fullmatch(comment):
+            try:
+                weight = float(found[1])
+            except ValueError:
+                weight = -1.0
+            if not 0 <= weight < float("inf"):
+                raise UserError(f"{sentence.path}, line {sentence.line}: {comment!r:.60} says no weight from 0 on")
+    return weight
 
 
 def tokens_of(sentences: Sequence[Sentence | TextSentence], model: Any) -> list[Any]:

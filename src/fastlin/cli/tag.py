@@ -11,7 +11,7 @@ import fastlin
 from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress
-from fastlin.cli.sentence_inputs import Sentences, TextLines, TextSentence, labels_of, tokens_of
+from fastlin.cli.sentence_inputs import Sentences, TextLines, TextSentence, labels_of, tokens_of, weights_of
 from fastlin.sequence.conll_lines import Sentence
 
 MISSING = "_"  # where there are fewer paths than were asked for
@@ -31,6 +31,8 @@ def train(options: argparse.Namespace) -> int:
         sentences = [sentence for block in source.blocks(stage) for sentence in block]
     model.set_params(features=taggers.features(options, len(sentences[0][0])))
     X, y = tokens_of(sentences, model), labels_of(sentences)
+    if options.weight_comment is not None:
+        told["sample_weight"] = weights_of(sentences, options.weight_comment)
     fit(model, lambda: model.fit(X, y, **told), progress)
     model.file_columns_ = source.learnt(sentences[0])
     facts = _save(model, options, progress)

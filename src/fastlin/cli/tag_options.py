@@ -30,6 +30,9 @@ def train(parser: CommandParser) -> None:
     saving(parser, required=True)
     learning(parser)
     to_learn_from(parser)
+    parser.add_argument(
+        "--weight-comment", metavar="NAME", help='the comments "# NAME = 2.5" say how much their sentences count'
+    )
     checkpoints(parser)
 
 
