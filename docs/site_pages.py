@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from charts import draw_charts
+
 from support.public_members import MODULES, methods, names_of, public_objects
 
 LINK = re.compile(r"\[([^\]]+)\]\(([^):#\s]+)(#[^)]*)?\)")
@@ -56,6 +58,7 @@ def write_generated_pages(docs: Path, with_gallery: bool, repository: str | None
     if not with_gallery:
         pages["no-gallery/index.rst"] = NO_GALLERY
     folder = docs / GENERATED
+    pages["charts.rst"] = page_of_charts(draw_charts(docs.parent / "bench" / "results", folder / "charts"))
     for path in [*folder.glob("*.md"), *folder.glob("api/*.rst")]:
         if path.relative_to(folder).as_posix() not in pages:
             path.unlink()
@@ -64,6 +67,19 @@ def write_generated_pages(docs: Path, with_gallery: bool, repository: str | None
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
+
+
+def page_of_charts(names: list[str]) -> str:
+    """The charts of results that are there, or where they would come from."""
+    shown = "".join(f"\n.. image:: charts/{name}.svg\n   :alt: {name}\n" for name in names)
+    absent = "No results are beside the benchmarks that this site was built from; ``make bench`` writes them.\n"
+    return f"{heading('Charts of the benchmarks')}{CHARTS if names else absent}{shown}"
+
+
+CHARTS = """Drawn from what ``make bench`` has written: how many times as long as fastlin another program takes.
+Right of the line fastlin is faster, left of it the other.
+
+"""
 
 
 def reference() -> Iterator[tuple[str, str]]:

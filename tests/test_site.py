@@ -1,6 +1,8 @@
 """The site: links that work on a forge lead to its pages, and docstrings are text."""
 
-import importlib.util
+import importlib
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,16 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.fixture(scope="module")
-def site_pages():
-    spec = importlib.util.spec_from_file_location("site_pages", DOCS / "site_pages.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def module_of_docs():
+    """Import a module of the folder of the site."""
+    sys.path.insert(0, str(DOCS))
+    yield importlib.import_module
+    sys.path.remove(str(DOCS))
+
+
+@pytest.fixture(scope="module")
+def site_pages(module_of_docs):
+    return module_of_docs("site_pages")
 
 
 @pytest.mark.parametrize(
@@ -54,3 +61,19 @@ def test_the_reference_has_a_page_for_every_public_name(site_pages):
     assert {"api/index.rst", "api/fastlin.lm.NgramModel.rst", "api/fastlin.save.rst"} <= set(pages)
     assert ":members: " in pages["api/fastlin.Perceptron.rst"]
     assert ":py:class:`CountVectorizer <fastlin.CountVectorizer>`" in pages["api/fastlin.text.rst"]
+
+
+def test_charts_are_drawn_of_what_benchmarks_write(module_of_docs, tmp_path):
+    """Of both forms of entries; a rival of float32 is held against ours of float32."""
+    charts = module_of_docs("charts")
+    epochs = {"ours float64": 1.0, "ours float32": 0.5, "VW float32": 2.0}
+    entry = {"question": "binary", **{name: {"whole": 9.0, "further": value} for name, value in epochs.items()}}
+    texts = {"question": "words", "seconds": {"ours": 2.0, "scikit-learn": 1.0}, "ratio": 0.5}
+    results = {"online": [entry], "newsgroups": {"others": [texts], "memory": {"ours": 3.0}}}
+    (tmp_path / "both.json").write_text(json.dumps({"facts": {}, "results": results}))
+    (tmp_path / "none.json").write_text(json.dumps({"facts": {}, "results": {"ours": 1.0}}))
+    found = [("online: binary, VW float32", 4.0), ("newsgroups: words, scikit-learn", 0.5)]
+    assert list(charts.ratios_of(results)) == found
+    assert charts.draw_charts(tmp_path, tmp_path / "charts") == ["both"]
+    assert "<svg" in (tmp_path / "charts" / "both.svg").read_text()
+    assert charts.draw_charts(tmp_path / "empty", tmp_path) == []
