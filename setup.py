@@ -42,7 +42,8 @@ PROCESSES = os.cpu_count() or 1 if multiprocessing.get_start_method() == "fork" 
 PAGES = "https://github.com/fastlin/fastlin/blob/main/"
 DEBUG = os.environ.get("FASTLIN_DEBUG") == "1"
 SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
-X86_64 = platform.machine().lower() in ("x86_64", "amd64")
+# On Windows the baseline only: there clang-cl has no way to ask the processor without a library of its own.
+X86_64 = platform.machine().lower() in ("x86_64", "amd64") and sys.platform != "win32"
 
 # Beside the baseline of the platform, which every kernel has; a processor loads the best that a kernel has, and it runs
 # (engine/__init__.py). Who is named gained a tenth or more by bench/builds.py (docs/engine.md).

@@ -2,13 +2,14 @@
 
     python .ci/cross_compile.py                     # make check-targets; or: aarch64-macos text/vectorizer …
 
-Each C file is compiled, not linked, by clang, with the C libraries' headers that zig brings (`pip install ziglang`):
-are those of musl, macOS, Windows and glibc; for Windows twice, by the names of GNU and those of Microsoft's compiler.
-Python's own headers are this interpreter's, with a pyconfig.h of the target. Kernels are translated first:
+Clang reads each C file as for that system and writes nothing: the headers of C libraries are those that zig brings
+(`pip install ziglang`), Python's are this interpreter's, with a pyconfig.h of Windows for Windows. For it the names are
+GNU's and, in a second run, those of Microsoft's compiler, as for clang-cl. Kernels are translated first:
 
     python setup.py translate
 """
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -18,19 +19,24 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+CLANG = os.environ.get("CLANG", "clang")
 SOURCES = Path("build/src/fastlin")
-LEVELS = ([], ["-march=x86_64_v3"], ["-march=x86_64_v4"])
-MICROSOFT = ["-U__MINGW32__", "-U__MINGW64__", "-fms-extensions", "-fms-compatibility", "-D_MSC_VER=1940"]
-TARGETS: dict[str, tuple[str, list[str], tuple[list[str], ...]]] = {  # name: zig's target, options, instruction sets
-    "x86_64-linux-gnu": ("x86_64-linux-gnu.2.28", [], LEVELS),
-    "aarch64-linux-gnu": ("aarch64-linux-gnu.2.28", [], ([],)),
-    "x86_64-linux-musl": ("x86_64-linux-musl", [], LEVELS),
-    "aarch64-linux-musl": ("aarch64-linux-musl", [], ([],)),
-    "x86_64-macos": ("x86_64-macos.11.0", [], LEVELS),
-    "aarch64-macos": ("aarch64-macos.11.0", [], ([],)),
-    "x86_64-windows": ("x86_64-windows-gnu", [], LEVELS),
+X86_64 = ([], ["-march=x86-64-v3"], ["-march=x86-64-v4"])
+ANY: tuple[list[str], ...] = ([],)
+GLIBC, MUSL = ("generic-glibc", "any-linux-any"), ("generic-musl", "any-linux-any")
+DARWIN, MINGW = "any-darwin-any", "any-windows-any"
+MICROSOFT = ["-fms-compatibility-version=19.40", "-D__GNUC__=14", "-D__GNUC_MINOR__=2"]  # zig's headers ask for GNU's
+TARGETS: dict[str, tuple[str, tuple[str, ...], list[str], tuple[list[str], ...]]] = {
+    # name: clang's target, folders of zig's headers, options, instruction sets
+    "aarch64-linux-gnu": ("aarch64-linux-gnu", ("aarch64-linux-gnu", *GLIBC), [], ANY),
+    "aarch64-linux-musl": ("aarch64-linux-musl", ("aarch64-linux-musl", *MUSL), [], ANY),
+    "x86_64-linux-musl": ("x86_64-linux-musl", ("x86_64-linux-musl", *MUSL), [], X86_64),
+    "aarch64-macos": ("arm64-apple-macosx11.0", (DARWIN,), [], ANY),
+    "x86_64-macos": ("x86_64-apple-macosx11.0", (DARWIN,), [], X86_64),
+    "x86_64-windows": ("x86_64-w64-windows-gnu", (MINGW,), [], ANY),
+    "x86_64-windows-msvc": ("x86_64-pc-windows-msvc", (MINGW,), MICROSOFT, ANY),
 }
-FLAGS = ["-O0", "-fno-math-errno", "-fno-trapping-math", "-fsyntax-only", "-w", "-Werror=implicit-function-declaration"]
+FLAGS = ["-fsyntax-only", "-nostdlibinc", "-fno-math-errno", "-w", "-Werror=implicit-function-declaration"]
 WINDOWS = """
 #define MS_WINDOWS 1
 #define MS_WIN32 1
@@ -72,19 +78,28 @@ typedef long long Py_ssize_t;
 def headers(folder: Path, target: str) -> Path:
     """Python's headers for a target: those of this machine, with its sizes of types where they differ."""
     place = folder / target
-    own = Path(sysconfig.get_path("include"))
-    shutil.copytree(own, place)
+    shutil.copytree(sysconfig.get_path("include"), place)
     if "windows" in target:
         (place / "pyconfig.h").write_text(WINDOWS, encoding="utf-8")
     return place
 
 
-def compile_one(path: Path, target: str, python: Path, level: list[str]) -> tuple[str, str]:
+def c_headers() -> Path:
+    """The folder of zig's headers of C libraries."""
+    found = importlib.util.find_spec("ziglang")
+    if found is None or not found.submodule_search_locations:
+        sys.exit("the headers of other systems are missing: pip install ziglang")
+    return Path(found.submodule_search_locations[0], "lib", "libc", "include")
+
+
+def check(path: Path, target: str, python: Path, level: list[str]) -> tuple[str, str]:
     """What was compiled, and what the compiler said: nothing, if all is well."""
-    zig, options, _ = TARGETS[target]
+    triple, libraries, options, _ = TARGETS[target]
     folders = sorted({each.parent for each in Path("src/fastlin/engine").glob("*/*.p[yx][xd]")})
     include = [f"-I{folder}" for folder in (python, *folders)]
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", zig, *FLAGS, *options, *level, *include, str(path)]
+    for library in libraries:
+        include += ["-isystem", str(c_headers() / library)]
+    command = [CLANG, f"--target={triple}", *FLAGS, *options, *level, *include, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return " ".join((target, *level, str(path))), done.stderr if done.returncode else ""
 
@@ -99,8 +114,8 @@ def main(chosen: list[str]) -> None:
         jobs = []
         for target in targets:
             python = headers(Path(folder), target)
-            for level in TARGETS[target][2]:
-                jobs += [workers.submit(compile_one, path, target, python, level) for path in paths]
+            for level in TARGETS[target][3]:
+                jobs += [workers.submit(check, path, target, python, level) for path in paths]
         failed = [(what, said) for what, said in (job.result() for job in jobs) if said]
     for what, said in failed:
         print(f"--- {what}\n{said[:3000]}")
