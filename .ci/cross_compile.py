@@ -27,12 +27,12 @@ GLIBC, MUSL = ("generic-glibc", "any-linux-any"), ("generic-musl", "any-linux-an
 DARWIN, MINGW = "any-darwin-any", "any-windows-any"
 MICROSOFT = ["-fms-compatibility-version=19.40", "-D__GNUC__=14", "-D__GNUC_MINOR__=2"]  # zig's headers ask for GNU's
 TARGETS: dict[str, tuple[str, tuple[str, ...], list[str], tuple[list[str], ...]]] = {
-    # name: clang's target, folders of zig's headers, options, instruction sets
+    # name: clang's target, folders of zig's headers, options, instruction sets; _Float16 is newer than some clangs
     "aarch64-linux-gnu": ("aarch64-linux-gnu", ("aarch64-linux-gnu", *GLIBC), [], ANY),
     "aarch64-linux-musl": ("aarch64-linux-musl", ("aarch64-linux-musl", *MUSL), [], ANY),
     "x86_64-linux-musl": ("x86_64-linux-musl", ("x86_64-linux-musl", *MUSL), [], X86_64),
     "aarch64-macos": ("arm64-apple-macosx11.0", (DARWIN,), [], ANY),
-    "x86_64-macos": ("x86_64-apple-macosx11.0", (DARWIN,), [], X86_64),
+    "x86_64-macos": ("x86_64-apple-macosx11.0", (DARWIN,), ["-D_Float16=short"], X86_64),
     "x86_64-windows": ("x86_64-w64-windows-gnu", (MINGW,), [], ANY),
     "x86_64-windows-msvc": ("x86_64-pc-windows-msvc", (MINGW,), MICROSOFT, ANY),
 }
