@@ -91,6 +91,7 @@ def test_big_endian_processors_are_refused_before_anything_is_built():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.timing
 def test_what_is_installed_is_small():
     """Of the files that are in a wheel: sources of kernels lie only where they were built."""
     kinds = {".py", ".pyi", ".typed", ".so", ".pyd"}
