@@ -18,6 +18,8 @@ from support.public_members import MODULES, methods, names_of, public_objects
 
 LINK = re.compile(r"\[([^\]]+)\]\(([^):#\s]+)(#[^)]*)?\)")
 MARKUP = re.compile(r"(?<!\\)\||(?<=\w)_(?!\w)")  # a bar, and the underscore that ends a name
+PIECE = re.compile(r"``[^`]+``|`[^`]+`|[^`]+")
+NAME = re.compile(r"`[A-Za-z_][\w.]*`")
 GENERATED = "_generated"
 PAGES_OF_ROOT = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}
 NO_GALLERY = "Gallery\n=======\n\nThis build has left the examples out; ``make docs`` runs them.\n"
@@ -41,13 +43,21 @@ def relinked(text: str, folder: str, place: str, repository: str | None) -> str:
 
 
 def escaped(lines: list[str]) -> Iterator[str]:
-    """Lines of a docstring in which only backquotes, asterisks and headings are markup; doctests stay as they are."""
+    """Lines of a docstring in which only asterisks and headings are markup, and `names`; doctests stay as they are.
+
+    What stands in backquotes and is no name, such as `C=1`, is code.
+    """
     inside = False
     for line in lines:
         inside = bool(line.strip()) and (inside or line.lstrip().startswith(">>> "))
-        parts = line.split("`")
-        parts[::2] = [MARKUP.sub(r"\\\g<0>", part) for part in parts[::2]]
-        yield line if inside else "`".join(parts)
+        yield line if inside else PIECE.sub(_escaped_piece, line)
+
+
+def _escaped_piece(found: re.Match[str]) -> str:
+    piece = found[0]
+    if not piece.startswith("`"):
+        return MARKUP.sub(r"\\\g<0>", piece)
+    return piece if piece.startswith("``") or NAME.fullmatch(piece) else f"`{piece}`"
 
 
 def write_generated_pages(docs: Path, with_gallery: bool, repository: str | None) -> None:

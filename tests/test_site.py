@@ -44,8 +44,8 @@ def test_without_a_repository_a_link_out_of_the_site_is_text(site_pages):
 
 
 def test_docstrings_are_text_but_for_their_examples(site_pages):
-    lines = ["coef_ : array", "max |x| of `coef_`", ">>> model.coef_ | 1", "array_", "", "n_iter_, classes_"]
-    escaped = ["coef\\_ : array", "max \\|x\\| of `coef_`", *lines[2:5], "n_iter\\_, classes\\_"]
+    lines = ["coef_ : `...`, ``a_``", "max |x| of `coef_`", ">>> model.coef_ | 1", "array_", "", "n_iter_, classes_"]
+    escaped = ["coef\\_ : ``...``, ``a_``", "max \\|x\\| of `coef_`", *lines[2:5], "n_iter\\_, classes\\_"]
     assert list(site_pages.escaped(lines)) == escaped
 
 
