@@ -17,7 +17,7 @@ import fastlin
 from fastlin import cli
 from fastlin.cli import COMMANDS, progress
 from fastlin.cli import commands as cli_commands
-from fastlin.cli.arguments import OneOfWords, number, share, size, span
+from fastlin.cli.arguments import AnyOf, number, share, size, span
 from support.command_line import documents
 
 FASTLIN = [sys.executable, "-m", "fastlin"]
@@ -172,7 +172,7 @@ def test_memory_that_is_not_there_is_said(shell, folder, monkeypatch):
         (share, {"3": 3, "0.5": 0.5, "1e-3": 0.001}, ["many", ""]),
         (size, {"500M": 500 << 20, "2G": 2 << 30, "1.5 gb": 3 << 29, "10k": 10240, "7": 7}, ["0", "lots", "-1", "G"]),
         (number, {"3": 3, "-1": -1, "0.5": 0.5, "inf": float("inf")}, ["x", "", "1,5"]),
-        (OneOfWords(["tsv", "csv"], {"tab": "tsv"}), {"tab": "tsv", "csv": "csv"}, ["TSV", ""]),
+        (AnyOf(["tsv", "csv"], {"tab": "tsv"}), {"tab": "tsv", "csv": "csv"}, ["TSV", ""]),
     ],
 )
 def test_values_of_options(kind, right, wrong):

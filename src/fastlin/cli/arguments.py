@@ -37,7 +37,7 @@ class CommandParser(argparse.ArgumentParser):
         return self.parse_args(words)
 
 
-class OneOfWords:
+class AnyOf:
     """The type of an option that takes one of some values."""
 
     def __init__(self, values: Sequence[str], aliases: dict[str, str] | None = None) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from fastlin.cli.arguments import CommandParser, OneOfWords, number, numbers, whole_numbers
+from fastlin.cli.arguments import AnyOf, CommandParser, number, numbers, whole_numbers
 from fastlin.cli.options import fitting
 
 LANGUAGE_MODELS = {
@@ -22,7 +22,7 @@ def quantising(group: argparse._ArgumentGroup) -> None:
     """Options of the numbers of model files."""
     group.add_argument(
         "--quantise",
-        type=OneOfWords(("float16", "int8")),
+        type=AnyOf(("float16", "int8")),
         metavar="TYPE",
         help="float16 or int8: logarithms in fewer bits",
     )
@@ -41,15 +41,15 @@ def reading_arpa(parser: CommandParser) -> None:
     """What a file in ARPA's format does not say of its model."""
     group = parser.add_argument_group("model in ARPA's format")
     group.add_argument(
-        "--unit", type=OneOfWords(UNITS), metavar="NAME", help="what its words are: word (default), or character"
+        "--unit", type=AnyOf(UNITS), metavar="NAME", help="what its words are: word (default), or character"
     )
     group.add_argument(
         "--direction",
-        type=OneOfWords(DIRECTIONS),
+        type=AnyOf(DIRECTIONS),
         metavar="NAME",
         help="forward (default); backward: from what follows",
     )
-    group.add_argument("--markup", type=OneOfWords(MARKUPS), metavar="DO", help="keep <unk> that is in the text")
+    group.add_argument("--markup", type=AnyOf(MARKUPS), metavar="DO", help="keep <unk> that is in the text")
 
 
 def train(parser: CommandParser) -> None:
@@ -60,10 +60,10 @@ def train(parser: CommandParser) -> None:
     quantising(group)
     group = parser.add_argument_group("learner")
     group.add_argument(
-        "--learner", type=OneOfWords(tuple(LANGUAGE_MODELS)), default="ngram", metavar="NAME", help="see below"
+        "--learner", type=AnyOf(tuple(LANGUAGE_MODELS)), default="ngram", metavar="NAME", help="see below"
     )
     group.add_argument("--order", type=int, metavar="N", help="the n of n-grams (default 3)")
-    group.add_argument("--smoothing", type=OneOfWords(SMOOTHINGS), metavar="NAME", help=", ".join(SMOOTHINGS))
+    group.add_argument("--smoothing", type=AnyOf(SMOOTHINGS), metavar="NAME", help=", ".join(SMOOTHINGS))
     group.add_argument(
         "--alpha", type=number, metavar="X", help="pseudo-counts of dirichlet, lidstone and class-bigram"
     )
@@ -74,13 +74,13 @@ def train(parser: CommandParser) -> None:
     group.add_argument("--memory", metavar="SIZE", help="count in sorted runs on disk, with no more memory than that")
     fitting(group)
     group = parser.add_argument_group("words")
-    group.add_argument("--unit", type=OneOfWords(UNITS), default="word", metavar="NAME", help="or character")
-    group.add_argument("--direction", type=OneOfWords(DIRECTIONS), metavar="NAME", help="or backward")
+    group.add_argument("--unit", type=AnyOf(UNITS), default="word", metavar="NAME", help="or character")
+    group.add_argument("--direction", type=AnyOf(DIRECTIONS), metavar="NAME", help="or backward")
     group.add_argument("--min-count", type=int, default=1, metavar="N", help="words seen less often are unknown")
     group.add_argument("--vocabulary", metavar="FILE", help="the words there are, one a line; others are unknown")
     group.add_argument("--closed", action="store_true", help="there are no unknown words")
     group.add_argument(
-        "--markup", type=OneOfWords(MARKUPS), default="raise", metavar="DO", help="keep <unk> that is in the text"
+        "--markup", type=AnyOf(MARKUPS), default="raise", metavar="DO", help="keep <unk> that is in the text"
     )
 
 

@@ -3,8 +3,8 @@
 import argparse
 
 from fastlin.cli.arguments import (
+    AnyOf,
     CommandParser,
-    OneOfWords,
     assignment,
     columns,
     encoding,
@@ -54,7 +54,7 @@ def reading(parser: CommandParser, labelled: bool = True) -> None:
     group = parser.add_argument_group("reading; a COLUMN is a number from 0, or a name")
     group.add_argument(
         "--format",
-        type=OneOfWords(FORMATS),
+        type=AnyOf(FORMATS),
         metavar="NAME",
         help=f"{', '.join(FORMATS)}; by the name of the file if not given",
     )
@@ -85,7 +85,7 @@ def column_layout(group: argparse._ArgumentGroup) -> None:
         "--columns", type=columns, metavar="COLUMN,…", help="what features see (default: all but the label)"
     )
     group.add_argument(
-        "--separator", type=OneOfWords(("tab", "blanks")), metavar="NAME", help="tab or blanks: between columns"
+        "--separator", type=AnyOf(("tab", "blanks")), metavar="NAME", help="tab or blanks: between columns"
     )
     group.add_argument(
         "--comments", action=argparse.BooleanOptionalAction, help="whether a line that begins with # is one"
@@ -103,7 +103,7 @@ def decoding(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--on-error",
-        type=OneOfWords(("raise", "skip")),
+        type=AnyOf(("raise", "skip")),
         default="raise",
         metavar="DO",
         help="raise or skip malformed lines",
@@ -118,7 +118,7 @@ def features(parser: CommandParser) -> None:
     )
     group.add_argument(
         "--analyzer",
-        type=OneOfWords(ANALYZERS),
+        type=AnyOf(ANALYZERS),
         default="word",
         metavar="NAME",
         help=f"{', '.join(ANALYZERS)} (default word)",
@@ -136,7 +136,7 @@ def features(parser: CommandParser) -> None:
     )
     group.add_argument(
         "--stop-words",
-        type=OneOfWords(("english",)),
+        type=AnyOf(("english",)),
         metavar="NAME",
         help="english: leave out what is frequent in English",
     )
@@ -159,7 +159,7 @@ def learning(parser: CommandParser, path: bool = False) -> None:
     """Who learns, and how."""
     group = parser.add_argument_group("learner")
     group.add_argument(
-        "--learner", type=OneOfWords(tuple(LEARNERS), ALIASES), default="logistic", metavar="NAME", help="see below"
+        "--learner", type=AnyOf(tuple(LEARNERS), ALIASES), default="logistic", metavar="NAME", help="see below"
     )
     if path:
         group.add_argument("--parameter", metavar="NAME", help="what is tuned; C or alpha, whichever the learner has")
@@ -174,7 +174,7 @@ def learning(parser: CommandParser, path: bool = False) -> None:
     fitting(group)
     group.add_argument(
         "--dtype",
-        type=OneOfWords(("float32", "float64")),
+        type=AnyOf(("float32", "float64")),
         default="float32",
         metavar="TYPE",
         help="float32 or float64: of values and weights",
@@ -197,7 +197,7 @@ def saving(parser: CommandParser, required: bool) -> None:
     group.add_argument("-m", "--model", required=required, metavar="FILE", help="where to save the model")
     group.add_argument(
         "--quantise",
-        type=OneOfWords(("float32", "float16", "int8")),
+        type=AnyOf(("float32", "float16", "int8")),
         metavar="TYPE",
         help="float32, float16 or int8: weights in fewer bits, to serve them",
     )
@@ -308,14 +308,14 @@ def convert(parser: CommandParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="a folder of shards, or a file")
     parser.add_argument(
         "--to",
-        type=OneOfWords(("arrow", "npy", "svmlight", "tsv", "jsonl")),
+        type=AnyOf(("arrow", "npy", "svmlight", "tsv", "jsonl")),
         metavar="NAME",
         help="arrow, npy, svmlight, tsv, jsonl; by the name of PATH if not given",
     )
     parser.add_argument("--save-vectoriser", metavar="FILE", help="save what makes features of texts, to use it again")
     parser.add_argument(
         "--dtype",
-        type=OneOfWords(("float32", "float64")),
+        type=AnyOf(("float32", "float64")),
         default="float32",
         metavar="TYPE",
         help="float32 or float64: of the values",
@@ -331,7 +331,7 @@ def tune(parser: CommandParser) -> None:
     parser.add_argument("--folds", type=int, metavar="N", help="or each of N parts of FILE by a learner of the others")
     parser.add_argument(
         "--metric",
-        type=OneOfWords(("accuracy", "macro_f1", "log_loss")),
+        type=AnyOf(("accuracy", "macro_f1", "log_loss")),
         default="accuracy",
         metavar="NAME",
         help="accuracy, macro_f1 or log_loss: what decides",

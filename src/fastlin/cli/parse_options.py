@@ -2,7 +2,7 @@
 
 import argparse
 
-from fastlin.cli.arguments import CommandParser, OneOfWords, number
+from fastlin.cli.arguments import AnyOf, CommandParser, number
 from fastlin.cli.options import checkpoints, decoding, fitting
 
 PARSERS = {
@@ -34,7 +34,7 @@ def parsing(parser: CommandParser) -> None:
     """How sentences are parsed."""
     group = parser.add_argument_group("parsing")
     group.add_argument(
-        "--decoding", type=OneOfWords(DECODINGS), metavar="NAME",
+        "--decoding", type=AnyOf(DECODINGS), metavar="NAME",
         help="recall: the tree of the constituents that are expected most; viterbi: the most probable one",
     )  # fmt: skip
     group.add_argument("--jobs", type=int, metavar="N", help="threads, over sentences")
@@ -57,7 +57,7 @@ def train(parser: CommandParser) -> None:
     group = parser.add_argument_group("model file")
     group.add_argument("-m", "--model", required=True, metavar="FILE", help="where to save the model")
     group = parser.add_argument_group("learner")
-    group.add_argument("--learner", type=OneOfWords(tuple(PARSERS)), default="pcfg", metavar="NAME", help="see below")
+    group.add_argument("--learner", type=AnyOf(tuple(PARSERS)), default="pcfg", metavar="NAME", help="see below")
     group.add_argument(
         "--horizontal",
         type=horizontal,
@@ -70,13 +70,13 @@ def train(parser: CommandParser) -> None:
     )
     group.add_argument("--alpha", type=number, metavar="X", help="pseudo-counts of rules that were seen (0)")
     group.add_argument(
-        "--unknown", type=OneOfWords(UNKNOWN_WORDS), metavar="NAME",
+        "--unknown", type=AnyOf(UNKNOWN_WORDS), metavar="NAME",
         help=f"{', '.join(UNKNOWN_WORDS)}: which rare words a word is like that was never seen (signature)",
     )  # fmt: skip
     group.add_argument(
-        "--rules", type=OneOfWords(RULES), metavar="NAME", help="counts (default), or loglinear: by features of labels"
+        "--rules", type=AnyOf(RULES), metavar="NAME", help="counts (default), or loglinear: by features of labels"
     )
-    group.add_argument("--decoding", type=OneOfWords(DECODINGS), metavar="NAME", help="recall (default) or viterbi")
+    group.add_argument("--decoding", type=AnyOf(DECODINGS), metavar="NAME", help="recall (default) or viterbi")
     fitting(group)
     checkpoints(parser)
 
@@ -93,7 +93,7 @@ def predict(parser: CommandParser) -> None:
         "--marginals", type=float, metavar="P", help="instead, all constituents that are expected more often than P"
     )
     group.add_argument(
-        "--unparsed", type=OneOfWords(UNPARSED), default="flat", metavar="DO",
+        "--unparsed", type=AnyOf(UNPARSED), default="flat", metavar="DO",
         help="flat: a sentence without a tree has a flat one, and a warning; error: stop",
     )  # fmt: skip
     parsing(parser)

@@ -1,6 +1,6 @@
 """The options of the commands of taggers."""
 
-from fastlin.cli.arguments import CommandParser, OneOfWords, assignment, column, number, numbers
+from fastlin.cli.arguments import AnyOf, CommandParser, assignment, column, number, numbers
 from fastlin.cli.options import checkpoints, column_layout, decoding, fitting, saving
 
 TAGGERS = {
@@ -41,7 +41,7 @@ def tune(parser: CommandParser) -> None:
     parser.add_argument("--dev", metavar="FILE", help="labelled sentences that decide")
     parser.add_argument("--folds", type=int, metavar="N", help="or each of N parts of FILE by a learner of the others")
     parser.add_argument(
-        "--metric", type=OneOfWords(("accuracy", "f1")), metavar="NAME",
+        "--metric", type=AnyOf(("accuracy", "f1")), metavar="NAME",
         help="accuracy of tags, or f1 of spans: what decides (f1, if there are spans)",
     )  # fmt: skip
     saving(parser, required=False)
@@ -52,7 +52,7 @@ def tune(parser: CommandParser) -> None:
 def learning(parser: CommandParser, path: bool = False) -> None:
     """Who learns, and how."""
     group = parser.add_argument_group("learner")
-    group.add_argument("--learner", type=OneOfWords(tuple(TAGGERS)), default="crf", metavar="NAME", help="see below")
+    group.add_argument("--learner", type=AnyOf(tuple(TAGGERS)), default="crf", metavar="NAME", help="see below")
     if path:
         group.add_argument("--parameter", metavar="NAME", help="what is tuned; c2, C or alpha, if not given")
         group.add_argument("--path", type=numbers, metavar="A,B,…", help="its values")
@@ -66,7 +66,7 @@ def learning(parser: CommandParser, path: bool = False) -> None:
     group.add_argument("--order", type=int, metavar="N", help="1 or 2: how many tags before a token it depends on")
     group.add_argument(
         "--constraints",
-        type=OneOfWords(SCHEMES),
+        type=AnyOf(SCHEMES),
         metavar="NAME",
         help=f"{', '.join(SCHEMES)}: no tags but in their order",
     )
@@ -93,11 +93,11 @@ def predict(parser: CommandParser) -> None:
     group.add_argument("--proba", action="store_true", help="a column of the probabilities of the tags")
     group.add_argument("--nbest", type=int, default=1, metavar="N", help="a column for each of the N best paths")
     group.add_argument(
-        "--format", type=OneOfWords(("columns", "lines")), metavar="NAME",
+        "--format", type=AnyOf(("columns", "lines")), metavar="NAME",
         help="columns (the default), or lines: text with a sentence on each line",
     )  # fmt: skip
     group.add_argument(
-        "--tokens", type=OneOfWords(tuple(TOKENIZERS)), metavar="NAME",
+        "--tokens", type=AnyOf(tuple(TOKENIZERS)), metavar="NAME",
         help="how lines become words: words (the default: signs are words of their own), or blanks",
     )  # fmt: skip
     group.add_argument("--jobs", type=int, metavar="N", help="threads")
