@@ -43,6 +43,10 @@ def of_readme(printed: str) -> None:
     assert "emu" in printed
 
 
+def of_cluster(printed: str) -> None:
+    assert float(re.search(r"accuracy ([0-9.]+)", printed)[1]) > 0.5
+
+
 def of_corpora(printed: str) -> None:
     assert float(re.search(r"right ([0-9.]+)", printed)[1]) > 0.7
 
@@ -81,6 +85,7 @@ class Page:
 PAGES = {
     "checkpoints": Page(examples=9),
     "README": Page(examples=0, blocks=3, check=of_readme),
+    "cluster": Page(examples=0, blocks=1, check=of_cluster),
     "corpora": Page(examples=21, blocks=1, flags=LOOSE, check=of_corpora),
     "features": Page(examples=21),
     "files": Page(examples=21, flags=LOOSE),

@@ -19,13 +19,15 @@ import numpy as np
 from fastlin.optim.partition_folder import allocate, open_partition, write_partitions
 from fastlin.optim.partitions import Partitions
 from fastlin.runtime import parallel
-from fastlin.runtime.passes import PartitionAddress, add_results
+from fastlin.runtime.partition_sums import PartialSum, add_results, join_sums
+from fastlin.runtime.passes import PartitionAddress
 
 
 def work_on(task):
     """Do what a task says; returns its result and what it wrote into, pickled."""
     work, address, arguments, into = pickle.loads(task)
     with parallel.WorkerPool(1) as workers, opened(address, workers) as part:
+        part.starts_sums, part.completes_sums = True, False
         return pickle.dumps((work(part, *arguments, *into), into))
 
 
@@ -91,6 +93,8 @@ def receive(stream):
 class ForeignPasses:
     """Passes over partitions that are written into a folder, by whoever `run` is."""
 
+    completes_sums, keeps_rows = False, True
+
     def __init__(self, partitions, run, folder, seen):
         folder.mkdir()
         self._partitions, self._run, self._folder, self._seen = partitions, run, folder, seen
@@ -112,6 +116,23 @@ class ForeignPasses:
     def each(self, work, *arguments):
         return [self.at(index, work, *arguments) for index in range(len(self._addresses))]
 
+    def sum(self, work, *arguments, into=()):
+        """Each partition's sums from zero, added by the rule where all have come together."""
+        n, sums = len(self._addresses), []
+        for index in range(n):
+            arrays = tuple(map(np.zeros_like, into))
+            found = self.at(index, work, *arguments, into=arrays)
+            sums = join_sums(sums, [PartialSum(index, index + 1, add_results(None, found), arrays)], n)
+        (total,) = sums
+        for mine, theirs in zip(into, total.arrays, strict=True):
+            np.copyto(mine, theirs)
+        return total.found
+
+    def derive(self, name, width, work, *arguments):
+        of_rows = self.allocate(name, width)
+        self.each(write_derived, of_rows, work, *arguments)
+        return of_rows
+
     def fold(self, work, *arguments, into=()):
         total = None
         for index in range(len(self._addresses)):
@@ -130,6 +151,10 @@ class ForeignPasses:
         bounds = np.cumsum([0, *self._partitions.sizes])
         for index, (start, stop) in enumerate(itertools.pairwise(bounds)):
             self.at(index, write, of_rows, values[start:stop])
+
+
+def write_derived(part, of_rows, work, *arguments):
+    work(part, *arguments, part.map(of_rows))
 
 
 def read(part, of_rows):

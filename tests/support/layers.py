@@ -6,7 +6,8 @@ import fastlin
 
 PACKAGE = Path(fastlin.__file__).parent
 ROOMS_FROM_THE_TOP = """
-    __main__ cli demo onnx plot __init__ model_files channel lm grammar sequence inspection select naive_bayes mixture
+    __main__ cli demo onnx plot dask
+    __init__ model_files channel lm grammar sequence inspection select naive_bayes mixture
     cluster linear optim losses text features core data storage runtime validation engine registry version
 """
 LAYERS = ROOMS_FROM_THE_TOP.split()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fastlin
+from fastlin.cli.clusters import check_cluster
 from fastlin.cli.errors import UserError, did_you_mean
 
 
@@ -58,7 +59,12 @@ def learner(options: argparse.Namespace) -> Any:
     chosen = LEARNERS[options.learner]
     named = {"C": options.C, "alpha": options.alpha, "max_iter": options.epochs, "loss": options.loss}
     named["average"] = options.average
-    return build(options, getattr(fastlin, chosen.estimator), chosen.parameters, named)
+    if getattr(options, "cluster", None) is None:
+        return build(options, getattr(fastlin, chosen.estimator), chosen.parameters, named)
+    check_cluster(options, chosen.estimator)
+    from fastlin import dask
+
+    return build(options, getattr(dask, chosen.estimator), chosen.parameters, named)
 
 
 def build(options: argparse.Namespace, estimator: Any, defaults: dict[str, Any], named: dict[str, Any]) -> Any:

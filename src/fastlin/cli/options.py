@@ -220,6 +220,10 @@ def train(parser: CommandParser) -> None:
     reading(parser)
     sizes(parser)
     checkpoints(parser)
+    group = parser.add_argument_group("a cluster")
+    group.add_argument(
+        "--cluster", metavar="ADDRESS", help="learn on Dask's workers: tcp://HOST:PORT of a scheduler, or local:N"
+    )
 
 
 def checkpoints(parser: CommandParser) -> None:

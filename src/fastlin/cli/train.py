@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastlin.cli import learners, model_io
+from fastlin.cli.clusters import open_client
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress, watch
 from fastlin.cli.training_data import prepare
@@ -21,7 +22,12 @@ def run(options: argparse.Namespace) -> int:
     learner = learners.learner(options)
     told = checkpoints(options, learner)
     data = prepare(options, progress)
-    fit(learner, lambda: data.fit(learner, **told), progress)
+    if options.cluster is None:
+        fit(learner, lambda: data.fit(learner, **told), progress)
+    else:
+        with open_client(options.cluster) as client:
+            fit(learner, lambda: data.fit(learner.set_params(client=client), **told), progress)
+            learner = learner.to_local()
     model_io.set_first_index(learner, data.first_index)
     facts = model_io.save(model_io.pipeline([*data.steps, ("learner", learner)]), options, progress)
     facts |= {"documents": data.X.shape[0], "labels": len(learner.classes_), "features": data.X.shape[1]}

@@ -79,7 +79,9 @@ def prepare(options: argparse.Namespace, progress: Progress) -> TrainingData:
     if is_stored(options.files):
         learners.refuse_features(options)
         corpus = stored(options.files[0], ready)
-        return checked(StoredTrainingData(corpus, None, None, ready or [], corpus.first_index), options)
+        rows = StoredTrainingData(corpus, None, None, ready or [], corpus.first_index)
+        on_cluster = getattr(options, "cluster", None) is not None  # whose workers read the labels
+        return rows if on_cluster else checked(rows, options)
     with InputSource(options.files, options, again=True) as source:
         needed = source.unpacked * (2 + 3 * options.ngrams[1])  # texts and matrix, as measured
         if options.out_of_core or needed > (options.memory or available_memory.available() // 2):

@@ -155,7 +155,7 @@ class ClassCounts:
     def count_segments(self, data: Passes, threshold: float | None = None, sets: LabelSets | None = None) -> None:
         """Count all rows of segments, or what exceeds a threshold, under their labels; for counts nobody reads yet."""
         features, labels = self._own_features(), self.labels.copy()
-        data.fold(_count_segment, threshold, sets, into=(features, labels))
+        data.sum(_count_segment, threshold, sets, into=(features, labels))
         self.labels = labels
         self._publish()
 
@@ -281,10 +281,14 @@ class ClassCounts:
 def _count_segment(
     part: Any, threshold: float | None, sets: LabelSets | None, features: Floats, labels: Floats
 ) -> None:
-    """Add a segment's rows to the counts, block by block."""
+    """Add a segment's rows to the counts: block by block those of the first, as one sum those of the others."""
     rows = part.rows.binarized(threshold)
+    own, own_labels = (features, labels) if part.starts_sums else (aligned_zeros(features.shape), np.zeros_like(labels))
     for block in parallel.row_blocks(rows, 1):
-        labels += _count_block(rows, block, part.codes, part.weights, features, part.workers, sets)
+        own_labels += _count_block(rows, block, part.codes, part.weights, own, part.workers, sets)
+    if own is not features:
+        features += own
+        labels += own_labels
 
 
 def _count_block(

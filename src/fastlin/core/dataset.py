@@ -18,6 +18,8 @@ from fastlin.core.label_sets import check_kind, label_positions
 from fastlin.data import Corpus, Segment
 from fastlin.data.scratch import ScratchSpace
 from fastlin.runtime.made_once import made_once
+from fastlin.runtime.partition_sums import PartialSum, join_sums
+from fastlin.runtime.passes import PartitionSet, Passes, ThreadPasses
 from fastlin.validation import CSRRows, LabelSets
 
 Floats = NDArray[np.float64]
@@ -152,10 +154,43 @@ class Dataset(ABC):
         """All segments in order."""
         return (self.segment(index) for index in range(self.n_segments))
 
+    def passes(self, segments: PartitionSet, workers: Any) -> Passes:
+        """Passes over the segments, by whoever reads them."""
+        return ThreadPasses(segments, workers)
+
     @property
     def dense(self) -> bool:
         """Whether the rows came as a dense matrix."""
         return self.rows is not None and self.rows.dense
+
+    def training(self, class_weight: Any) -> "DatasetView":
+        """The rows that weigh something, under the labels that they have, two or more: see `training_view`."""
+        if self.label_sets is not None:
+            weighs = self.has_weight()
+            if not weighs.any():
+                raise ValueError("the weight of every row is zero (sample_weight): nothing to learn")
+            return DatasetView(self, self.classes, kept=None if weighs.all() else weighs)
+        codes, kept = self.codes(), None
+        given, weights = codes, self.weights()
+        if self.weighted and self.n_segments > 1 and isinstance(class_weight, str):
+            given, weights = np.arange(len(self.classes), dtype=np.int32), _masses_of_labels(self)
+        factors = validation.class_factors(class_weight, self.classes, given, True, weights)
+        view = DatasetView(self, self.classes, factors=factors)
+        if factors is not None or self.weighted:
+            mask = np.concatenate([view._weights_of(segment) > 0 for segment in self.segments()])
+            kept = None if mask.all() else mask
+            codes = codes if kept is None else codes[kept]
+        present = np.bincount(codes, minlength=len(self.classes)) > 0
+        self._check_present(present)
+        places = None if present.all() else np.append(np.cumsum(present) - 1, -1).astype(np.int32)
+        return replace(view, classes=self.classes[present], places=places, kept=kept)
+
+    def _check_present(self, present: Mask) -> None:
+        """Refuse rows of fewer than two labels."""
+        if not present.any():
+            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn")
+        if np.count_nonzero(present) < 2:
+            raise ValueError("The number of classes has to be greater than one; got 1 class")
 
     def has_weight(self) -> Mask:
         """Which of the rows have a weight above zero."""
@@ -533,24 +568,17 @@ def training_view(dataset: Dataset, class_weight: Any = None) -> DatasetView:
 
     Where a row may have several labels, class weights are not those of rows.
     """
-    if dataset.label_sets is not None:
-        weighs = dataset.has_weight()
-        if not weighs.any():
-            raise ValueError("the weight of every row is zero (sample_weight): nothing to learn")
-        return DatasetView(dataset, dataset.classes, kept=None if weighs.all() else weighs)
-    factors = validation.class_factors(class_weight, dataset.classes, dataset.codes(), True, dataset.weights())
-    view, codes, kept = DatasetView(dataset, dataset.classes, factors=factors), dataset.codes(), None
-    if factors is not None or dataset.weighted:
-        mask = np.concatenate([view._weights_of(segment) > 0 for segment in dataset.segments()])
-        if not mask.any():
-            raise ValueError("the weight of every row is zero (sample_weight × class_weight): nothing to learn")
-        kept = None if mask.all() else mask
-    present = np.bincount(codes if kept is None else codes[kept], minlength=len(dataset.classes)) > 0
-    if np.count_nonzero(present) < 2:
-        n_labels = np.count_nonzero(present)
-        raise ValueError(f"The number of classes has to be greater than one; got {n_labels} class")
-    places = None if present.all() else np.append(np.cumsum(present) - 1, -1).astype(np.int32)
-    return replace(view, classes=dataset.classes[present], places=places, kept=kept)
+    return dataset.training(class_weight)
+
+
+def _masses_of_labels(dataset: Dataset) -> Floats:
+    """The weight of the rows of each label, added as all sums over segments are."""
+    n, sums = dataset.n_segments, list[PartialSum]()
+    for index, part in enumerate(dataset.segments()):
+        own = np.bincount(part.codes, part.weights, minlength=len(dataset.classes))
+        sums = join_sums(sums, [PartialSum(index, index + 1, own, ())], n)
+    masses: Floats = sums[0].found
+    return masses
 
 
 def accuracy(

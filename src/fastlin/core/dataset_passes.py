@@ -6,11 +6,13 @@ from typing import Any
 
 from fastlin.core.dataset import Dataset
 from fastlin.data import Segment
-from fastlin.runtime.passes import PartitionSet
+from fastlin.runtime.passes import PartitionSet, Passes
 
 
 class SegmentPartition:
     """A segment, open for work that threads share."""
+
+    starts_sums = True
 
     def __init__(self, index: int, segment: Segment, workers: Any) -> None:
         self.index, self.workers = index, workers
@@ -25,6 +27,10 @@ class DatasetPartitions(PartitionSet):
 
     def __len__(self) -> int:
         return self._dataset.n_segments
+
+    def passes(self, workers: Any) -> Passes:
+        """Passes over them, by whoever can read the dataset."""
+        return self._dataset.passes(self, workers)
 
     @contextmanager
     def open(self, index: int, workers: Any = None) -> Iterator[SegmentPartition]:

@@ -112,7 +112,7 @@ class EMInitializer:
 
     def _idf(self) -> Floats:
         """1 + log (1 + n)/(1 + rows that have the feature)."""
-        rows_with = self.data.fold(_count_rows_with)
+        rows_with = self.data.sum(_count_rows_with)
         return 1 + np.log((1 + self.parts.n_rows) / (1 + rows_with))
 
 

@@ -20,17 +20,29 @@ from fastlin.optim.partitions import Partitions, Segments
 from fastlin.validation import CSRRows
 
 
-class MergedPartitions(Partitions):
-    """Parts whose columns may stand for several features of X each: column `places[i]` for `members[i]`."""
+class MergedColumns:
+    """Columns that may stand for several features of X each: column `places[i]` for `members[i]`."""
 
+    features: NDArray[np.int64]
     members: NDArray[np.int64]
     places: NDArray[np.int64]
     times: NDArray[np.float64]  # for how many features each column stands
 
     def averages(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of a table over the features of X, the mean over those for which each column stands."""
-        ones, shape = np.ones(len(self.members)), (self.n_features, len(table))
+        ones, shape = np.ones(len(self.members)), (len(self.features), len(table))
         return sp.csr_array((ones, (self.places, self.members)), shape) @ table / self.times[:, np.newaxis]
+
+    def set_members(self, seen: NDArray[np.int64], stands: NDArray[np.int64], times: NDArray[np.float64]) -> None:
+        """Say which features of those that are seen stand for others, and for how many."""
+        rank = np.empty(len(seen), np.int64)
+        rank[self.features] = np.arange(len(self.features))
+        self.members = np.flatnonzero(seen)
+        self.places, self.times = rank[stands[self.members]], times[self.features]
+
+
+class MergedPartitions(MergedColumns, Partitions):
+    """Parts of such columns."""
 
 
 def lay_out(
@@ -45,27 +57,26 @@ def lay_out(
     stands, times = np.arange(n_columns), np.ones(n_columns)
     if len(prior.pseudo) == 1:  # else features differ before they are counted
         for rows, _ in segments():
-            _merge(rows.without_zeros(), seen == 1, stands, times)
+            merge_columns(rows.without_zeros(), seen == 1, stands, times)
     features = order_by_frequency(np.where(stands == np.arange(n_columns), seen, 0))
 
     def designs() -> Iterator[tuple[Design, Likelihood]]:
         for rows, inference in segments():
-            design = Design.of(_summed(rows.without_zeros(), stands, times), features)
-            yield _with_own_values(design, times[features]), inference
+            design = Design.of(sum_columns(rows.without_zeros(), stands, times), features)
+            yield with_own_values(design, times[features]), inference
 
     if scratch is None:
         ((design, inference),) = designs()
         parts = MergedPartitions.single(design, inference)
     else:
         parts = MergedPartitions.from_designs(designs(), features, scratch)
-    rank = np.empty(n_columns, np.int64)
-    rank[features] = np.arange(len(features))
-    parts.members = np.flatnonzero(seen)
-    parts.places, parts.times = rank[stands[parts.members]], times[features]
+    parts.set_members(seen, stands, times)
     return parts
 
 
-def _merge(rows: CSRRows, once: NDArray[np.bool_], stands: NDArray[np.int64], times: NDArray[np.float64]) -> None:
+def merge_columns(
+    rows: CSRRows, once: NDArray[np.bool_], stands: NDArray[np.int64], times: NDArray[np.float64]
+) -> None:
     """Of the features that occur once, and equally often in the same row, let the first stand for all."""
     indices = rows.indices[: rows.nnz]
     found = np.flatnonzero(once[indices])
@@ -80,7 +91,7 @@ def _merge(rows: CSRRows, once: NDArray[np.bool_], stands: NDArray[np.int64], ti
     times[features[starts]] = sizes
 
 
-def _summed(rows: CSRRows, stands: NDArray[np.int64], times: NDArray[np.float64]) -> CSRRows:
+def sum_columns(rows: CSRRows, stands: NDArray[np.int64], times: NDArray[np.float64]) -> CSRRows:
     """The rows with the features that stand for others, times as many, and without the others."""
     indices = rows.indices[: rows.nnz]
     kept = stands[indices] == indices
@@ -89,7 +100,7 @@ def _summed(rows: CSRRows, stands: NDArray[np.int64], times: NDArray[np.float64]
     return replace(rows, indptr=indptr, indices=indices, values=rows.values[: rows.nnz][kept] * times[indices])
 
 
-def _with_own_values(design: Design, times: NDArray[np.float64]) -> Design:
+def with_own_values(design: Design, times: NDArray[np.float64]) -> Design:
     """The design with the values of single features in its columns; in float32 where they were and that is exact."""
     values = design.column_values / np.repeat(times, np.diff(design.column_indptr))
     narrow = values.astype(design.column_values.dtype)

@@ -29,6 +29,7 @@ from fastlin.mixture.merged_columns import MergedPartitions
 from fastlin.optim.partitions import Blocks, Partition, PerRowArrays, row_blocks
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
+from fastlin.runtime.partition_sums import PartialSum, join_sums
 
 Floats = NDArray[np.float64]
 Fill = Callable[..., None]  # fill(partition, shares) writes the responsibilities of its rows, [n, M]
@@ -92,13 +93,15 @@ class MultinomialEM:
         self._others = parts.times[self._rare :] - 1
         self.data = workers.passes(parts)
         self._logs = aligned_zeros((parts.n_features, self.width))
-        self._sums = self._logs if len(parts) == 1 else aligned_zeros(self._logs.shape)  # of all parts but the last
+        self._workers, self._is_alone = workers, len(parts) == 1
+        self._sums = self._logs if self._is_alone else aligned_zeros(self._logs.shape)
         self._counts = np.empty((0, self.width))
         self._rows = EMRows(
-            self.data.allocate("lengths", 1), self.data.allocate("responsibilities", self.width, transient=True)
+            self.data.derive("lengths", 1, _write_lengths),
+            self.data.allocate("responsibilities", self.width, transient=True),
         )
         self.total_weight = parts.total_weight + float(self._known.labels.sum())
-        words = float(self._fixed_totals.sum()) + self.data.fold(_measure, self._rows)
+        words = float(self._fixed_totals.sum()) + self.data.sum(_measure, self._rows)
         self.factors = self.total_weight + words  # what logarithms are multiplied with in the bound, in all
 
     # Steps
@@ -106,16 +109,36 @@ class MultinomialEM:
     def start(self, fill: Fill | None, keep: bool = False) -> None:
         """The M-step from responsibilities that `fill` writes; without it, from what is known alone."""
         self._masses, self._words = np.zeros(self.width), np.zeros(self.width)
-        drawn = (fill.generator,) if isinstance(fill, RandomFill) else ()
-        self.data.fold(_start, self._rows, fill, into=(self._masses, self._words, self._sums, *drawn))
+        into = self._masses, self._words, self._sums
+        if isinstance(fill, RandomFill):
+            self._start_in_order(fill, into)
+        elif self._is_alone:
+            self.data.at(0, _start, self._rows, fill, into=into)
+        else:
+            self.data.sum(_start, self._rows, fill, into=into)
         self.maximise(keep)
+
+    def _start_in_order(self, fill: RandomFill, into: tuple[Floats, ...]) -> None:
+        """The sums of responsibilities that one generator draws for a partition after the other."""
+        sums: list[PartialSum] = []
+        n = len(self.parts)
+        for index in range(n):
+            arrays = tuple(map(np.zeros_like, into)) if index else into
+            self.data.at(index, _start, self._rows, fill, into=(*arrays, fill.generator))
+            sums = join_sums(sums, [PartialSum(index, index + 1, None, arrays)], n)
 
     def expect(self) -> float:
         """The E-step: what the rows say of the components. Returns the bound of the parameters."""
-        likelihood = np.array([self._known.labels @ np.where(self._known.labels > 0, self._log_masses, 0.0)])
+        known = self._known.labels @ np.where(self._known.labels > 0, self._log_masses, 0.0)
+        likelihood = np.array([known if self._is_alone else 0.0])
         self._masses, self._words = np.zeros(self.width), np.zeros(self.width)
         sums = likelihood, self._masses, self._words, self._sums
-        self.data.fold(_expect, self._rows, self.families, self._logs, self._log_masses, into=sums)
+        arguments = self._rows, self.families, self._logs, self._log_masses
+        if self._is_alone:
+            self.data.at(0, _expect, *arguments, into=sums)
+        else:
+            self.data.sum(_expect, *arguments, into=sums)
+            likelihood += known
         return float(likelihood[0]) + float(self._penalties.sum())
 
     def maximise(self, keep: bool = False) -> None:
@@ -128,7 +151,10 @@ class MultinomialEM:
         self._kept = self._masses + self._known.labels
         tile = np.tile(log_totals, (max(1, LOG_CHUNK // self.width), 1))
         tables = self._alpha, self._extra, tile
-        found = self.data.at(len(self.parts) - 1, _maximise, self._rows, *tables, into=(self._counts, self._sums))
+        if self._is_alone:
+            found = self.data.at(0, _maximise, self._rows, *tables, into=(self._counts, self._sums))
+        else:
+            found = self._maximise_sums(*tables)
         self._logs, self._sums = self._sums, self._logs
         if empty.any():
             with np.errstate(divide="ignore"):
@@ -240,6 +266,21 @@ class MultinomialEM:
         alpha = float(self.prior.pseudo[0])
         return alpha, np.empty((0, self.width)) if known is None else known.features[self.parts.features]
 
+    def _maximise_sums(self, alpha: float, extra: Floats, tile: Floats) -> list[Floats]:
+        """log φ from the sums of all partitions; returns Σ α log φ of blocks."""
+        n, width = self._sums.shape
+        indptr, nothing = np.zeros(n + 1, np.int64), np.zeros((1, width))
+
+        def work(low: int, high: int) -> Floats:
+            columns = CSRView(indptr, np.empty(0, np.int32), np.empty(0), low, high)
+            prior = np.zeros(tile.shape)
+            own = self._counts[low:high], self._sums[low:high]
+            kernels.maximise(columns, nothing, alpha, extra, tile, True, *own, prior)
+            return prior.sum(axis=0)
+
+        blocks = parallel.split_by_work(indptr + LOGARITHM * np.arange(n + 1), width)
+        return self._workers.map(work, list(blocks))
+
     def _mass_logarithms(self, masses: Floats) -> Floats:
         """log π; uniform where all masses are zero."""
         with np.errstate(divide="ignore"):
@@ -263,14 +304,19 @@ def _logarithm_blocks(part: Partition, width: int) -> Blocks:
     return list(parallel.split_by_work(indptr + LOGARITHM * np.arange(len(indptr)), width))
 
 
-def _measure(part: Partition, rows: EMRows) -> float:
-    """The length of each row, the words it has; returns Σ w |x|."""
-    lengths, ones = part.map(rows.lengths)[:, 0], np.ones(part.design.n_features)
+def _write_lengths(part: Partition, of_rows: Floats) -> None:
+    """The length of each row, the words it has."""
+    lengths, ones = of_rows[:, 0], np.ones(part.design.n_features)
 
     def work(start: int, stop: int) -> None:
         passes.column_dots(*part.design.rows(start, stop), start, stop, ones, lengths[start:stop])
 
     part.map_blocks(work, row_blocks, 1)
+
+
+def _measure(part: Partition, rows: EMRows) -> float:
+    """Σ w |x|."""
+    lengths = part.map(rows.lengths)[:, 0]
     return float(lengths @ part.labels.weights if len(part.labels.weights) else lengths.sum())
 
 
@@ -318,22 +364,26 @@ def _expect(
         )  # fmt: skip
         return found, its_masses, its_words
 
-    for found, its_masses, its_words in part.map_blocks(infer, row_blocks, width):
-        likelihood += found
-        masses += its_masses
-        words += its_words
+    total = likelihood, masses, words
+    own = total if part.starts_sums else tuple(map(np.zeros_like, total))
+    for found in part.map_blocks(infer, row_blocks, width):
+        for mine, theirs in zip(own, found, strict=True):
+            mine += theirs
+    if own is not total:
+        for mine, theirs in zip(total, own, strict=True):
+            mine += theirs
     _gather(part, shares, sums)
 
 
 def _gather(part: Partition, shares: Floats, sums: Floats) -> None:
-    """Add the expected counts of a partition to the sums; those of the last one are the M-step's business."""
-    if part.is_last:
+    """Add the expected counts of a partition to the sums; those of the only one are the M-step's business."""
+    if part.is_last and part.index == 0:
         return
     layout = DenseWeights(*sums.shape)
 
     def work(low: int, high: int) -> None:
         own = sums[low:high].reshape(-1)
-        layout.backward(part.design, part.design.column_values, shares, low, high, own, part.index > 0)
+        layout.backward(part.design, part.design.column_values, shares, low, high, own, not part.starts_sums)
 
     part.map_blocks(work, _logarithm_blocks, layout.width)
 
@@ -341,14 +391,14 @@ def _gather(part: Partition, shares: Floats, sums: Floats) -> None:
 def _maximise(
     part: Partition, rows: EMRows, alpha: float, extra: Floats, tile: Floats, counts: Floats, sums: Floats
 ) -> list[Floats]:
-    """The last partition's expected counts, and log φ while they are in cache; returns Σ α log φ of blocks."""
+    """The only partition's expected counts, and log φ while they are in cache; returns Σ α log φ of blocks."""
     width = sums.shape[1]
     shares = part.map(rows.shares) if part.design.n_rows else np.zeros((1, width))
 
     def work(low: int, high: int) -> Floats:
         columns = CSRView(*part.design.columns(low, high, part.design.column_values), low, high)
         prior = np.zeros(tile.shape)
-        kernels.maximise(columns, shares, alpha, extra, tile, part.index > 0, counts[low:high], sums[low:high], prior)
+        kernels.maximise(columns, shares, alpha, extra, tile, False, counts[low:high], sums[low:high], prior)
         return prior.sum(axis=0)
 
     return part.map_blocks(work, _logarithm_blocks, width)

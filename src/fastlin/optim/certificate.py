@@ -173,8 +173,7 @@ class DualPoint:
     def __init__(self, problem: LogLinearProblem, theta: Vector, wanted: float) -> None:
         self.problem = problem
         width = max(2, problem.width) if problem.partitions.has_labels else problem.width
-        self.logs = problem.data.allocate("log_proba", width)
-        problem.data.each(_store_log_proba, problem.model, theta, self.logs)
+        self.logs = problem.data.derive("log_proba", width, _write_log_proba, problem.model, theta)
         self.shift, self.kept, self.rest = np.zeros(width), 1.0, np.zeros(width)
         if problem.size > problem.n_weights:
             self._satisfy_intercepts(wanted)
@@ -186,7 +185,7 @@ class DualPoint:
 
     def divergence(self, share: float) -> float:
         """Σ w KL(a' ‖ p) of a' = share · a + (1 − share) · e_y."""
-        found: float = self.problem.data.fold(_divergence, self.logs, *self.mixture, share)
+        found: float = self.problem.data.sum(_divergence, self.logs, *self.mixture, share)
         return found
 
     def _satisfy_intercepts(self, wanted: float) -> None:
@@ -213,7 +212,7 @@ class DualPoint:
 
     def _masses(self, full: bool) -> tuple[Vector, Vector, Vector]:
         """Σ w a, Σ w e_y, and ∂²/∂shift² if wanted."""
-        total, held, hessian = self.problem.data.fold(_masses, self.logs, self.shift, full)
+        total, held, hessian = self.problem.data.sum(_masses, self.logs, self.shift, full)
         hessian[np.diag_indices(len(total))] += total
         return total, held, hessian
 
@@ -228,7 +227,7 @@ class OneVsRestDualPoint(DualPoint):
         enough = NEGLIGIBLE * wanted / LOG_ODDS
         before, best = np.full(len(self.shift), np.inf), self.shift
         for _ in range(MAX_INTERCEPT_STEPS):
-            total, slope, held, mass = self.problem.data.fold(_label_masses, self.logs, self.shift)
+            total, slope, held, mass = self.problem.data.sum(_label_masses, self.logs, self.shift)
             miss = np.abs(total - held)
             best, before = np.where(miss < before, self.shift, best), np.minimum(miss, before)
             if before.sum() <= enough:
@@ -239,7 +238,7 @@ class OneVsRestDualPoint(DualPoint):
             scaled = _log_odds(held, mass - held) - _log_odds(total, mass - total)
             self.shift = self.shift + np.where(far, scaled, step)
         self.shift = best
-        total, _, held, mass = self.problem.data.fold(_label_masses, self.logs, self.shift)
+        total, _, held, mass = self.problem.data.sum(_label_masses, self.logs, self.shift)
         of_own = held / np.maximum(total, LEAST_MASS)
         of_rest = (mass - held) / np.maximum(mass - total, LEAST_MASS)
         self.kept = np.where(mass > 0, np.minimum(1.0, np.minimum(of_own, of_rest)), 1.0)
@@ -262,10 +261,10 @@ def _label_masses(part: Partition, logs: PerRowArrays, shift: Vector) -> Any:
     return np.stack(part.likelihood.masses(part.map(logs), shift))
 
 
-def _store_log_proba(part: Partition, model: LogLinearModel, theta: Vector, logs: PerRowArrays) -> None:
+def _write_log_proba(part: Partition, model: LogLinearModel, theta: Vector, logs: Vector) -> None:
     scores = np.empty((part.design.n_rows, model.layout.width))
     log_linear_passes.write_scores(part, model, theta, scores)
-    part.map(logs)[:] = part.likelihood.log_proba(scores)
+    logs[:] = part.likelihood.log_proba(scores)
 
 
 def fill_dual(part: Partition, residual: Vector, logs: PerRowArrays, shift: Vector, kept: float, rest: Vector) -> float:

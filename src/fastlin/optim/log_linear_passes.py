@@ -2,7 +2,8 @@
 
 Forward gathers over the rows of the design, backward over its columns; the residuals lie between them, [n, K]. Every
 function takes an open partition, and then what does not depend on the rows: whoever holds the partition can do the
-work. Sums over columns go on from one partition to the next; the last one adds the prior while they are in cache.
+work. Sums over columns go on from one partition to the next; one that completes them adds the prior while they are in
+cache, and where nobody does, it is added to the sums when they are there.
 """
 
 from collections.abc import Callable, Sequence
@@ -185,20 +186,20 @@ def gradient(
 
     def backward(low: int, high: int) -> float:
         span = model.layout.slice_of(low, high)
-        model.layout.backward(part.design, values, residual, low, high, sums[span], more=part.index > 0)
-        return vector_ops.prior_penalty(theta[span], *model.prior_of(span), sums[span]) if part.is_last else 0.0
+        model.layout.backward(part.design, values, residual, low, high, sums[span], more=not part.starts_sums)
+        return vector_ops.prior_penalty(theta[span], *model.prior_of(span), sums[span]) if part.completes_sums else 0.0
 
     penalty = sum(over_columns(part, model, backward))
-    if part.index == 0:
+    if part.starts_sums:
         sums[n:] = 0
     sums[n:] += model.sum_over_rows(part, residual)
     return found, penalty
 
 
 def product(
-    part: Partition, model: LogLinearModel, curvatures: PerRowArrays, p: Vector, sums: Vector, Hp: Vector
+    part: Partition, model: LogLinearModel, curvatures: PerRowArrays, p: Vector, Hp: Vector, sums: Vector
 ) -> tuple[NDArray[np.float64], float]:
-    """Hp, where `sums` are of all partitions but the last; the intercepts' part of it, and pᵀHp of the weights."""
+    """Hp from the sums of all partitions, of length 0 where there is one; the intercepts' part of it, and pᵀHp."""
     shares, curvature = part.map(model.shares), part.map(curvatures)
 
     def forward(start: int, stop: int) -> NDArray[np.float64]:
@@ -212,25 +213,24 @@ def product(
     def backward(low: int, high: int) -> float:
         span = model.layout.slice_of(low, high)
         found = sums[span] if len(sums) else np.empty(span.stop - span.start)
-        model.layout.backward(part.design, values, curvature, low, high, found, more=part.index > 0)
+        model.layout.backward(part.design, values, curvature, low, high, found, more=not part.starts_sums)
         _, precision, step = model.prior_of(span)
-        return vector_ops.cg_curvature(found, p[span], precision, step, Hp[span]) if part.is_last else 0.0
+        return vector_ops.cg_curvature(found, p[span], precision, step, Hp[span]) if part.completes_sums else 0.0
 
     return of_intercepts, sum(over_columns(part, model, backward))
 
 
-def diagonal(part: Partition, model: LogLinearModel, sums: Vector) -> None:
-    """The diagonal of ∇²f where the value was last taken."""
+def diagonal(part: Partition, model: LogLinearModel, theta: Vector, sums: Vector) -> None:
+    """The diagonal of ∇² of the loss at θ or, of length 0, where the value was last taken."""
+    if len(theta):
+        loss(part, model, theta)
     design, n = part.design, model.n_weights
     variances, squares = part.likelihood.variances(part.map(model.shares)), np.empty(design.nnz)
 
     def backward(low: int, high: int) -> None:
         block, span = slice(*design.column_indptr[[low, high]]), model.layout.slice_of(low, high)
         np.square(design.column_values[block], out=squares[block], dtype=np.float64)
-        model.layout.backward(design, squares, variances, low, high, sums[span], more=part.index > 0)
-        _, precision, step = model.prior_of(span)
-        if part.is_last:
-            sums[span].reshape(-1, step)[:] += precision[:, np.newaxis]
+        model.layout.backward(design, squares, variances, low, high, sums[span], more=not part.starts_sums)
 
     over_columns(part, model, backward)
     sums[n:] += model.sum_over_rows(part, variances)

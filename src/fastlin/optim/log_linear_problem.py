@@ -112,7 +112,7 @@ class LogLinearProblem:
         self.n_weights = layout.n_weights
         self.size = self.n_weights + self.width * fit_intercept
         self.pieces = ChunkedVectors(self.size, workers)
-        self.feature_blocks: Blocks = self.data.each(log_linear_passes.feature_blocks, self.width)[-1]
+        self.feature_blocks: Blocks = self.data.at(len(parts) - 1, log_linear_passes.feature_blocks, self.width)
         self.residual = self.data.allocate("residual", self.width, transient=True)
         shares = self.data.allocate("shares", self.width, np.float32)
         self.model = LogLinearModel(
@@ -120,7 +120,9 @@ class LogLinearProblem:
         )  # fmt: skip
         self.passes = 0
         self._curvature: dict[Any, PerRowArrays] = {}  # of the type of the last product
-        self._product = np.empty(self.n_weights if len(parts) > 1 else 0)
+        alone = len(parts) == 1 and self.data.completes_sums
+        self._product = np.empty(0 if alone else self.n_weights)
+        self._latest = np.empty(0)  # the θ of the last value
 
     @property
     def inner_type(self) -> Any:
@@ -141,13 +143,13 @@ class LogLinearProblem:
 
     def evaluate(self, theta: Vector, gradient: Vector) -> tuple[float, float]:
         """The same, as −Σ w log p and the prior's part."""
-        self.passes += 1
+        self.passes, self._latest = self.passes + 1, theta
         return self.backward(theta, gradient, log_linear_passes.fill_loss, self.model, theta)
 
     def loss(self, theta: Vector) -> float:
         """−Σ w log p."""
         self.passes += 1
-        found: float = self.data.fold(log_linear_passes.loss, self.model, theta)
+        found: float = self.data.sum(log_linear_passes.loss, self.model, theta)
         return found
 
     def backward(
@@ -159,10 +161,19 @@ class LogLinearProblem:
         """
         self.passes += 1
         residual = self.residual if residual is None else residual
-        found: tuple[float, float] = self.data.fold(
+        found: tuple[float, float] = self.data.sum(
             log_linear_passes.gradient, self.model, residual, fill, arguments, theta, into=(gradient,)
         )
-        return found
+        return found if self.data.completes_sums else (found[0], self._add_prior(theta, gradient))
+
+    def _add_prior(self, theta: Vector, gradient: Vector) -> float:
+        """The prior's part of f at θ, whose gradient is added."""
+
+        def work(low: int, high: int) -> float:
+            span = self.layout.slice_of(low, high)
+            return vector_ops.prior_penalty(theta[span], *self.model.prior_of(span), gradient[span])
+
+        return sum(self.workers.map(work, self.feature_blocks))
 
     def sum_over_features(self, fill: Fill, *arguments: Any) -> NDArray[np.float64]:
         """Xᵀ R of the residuals that `fill` writes, without a prior's part."""
@@ -183,14 +194,14 @@ class LogLinearProblem:
         self, scores: PerRowArrays, direction_scores: PerRowArrays, step: float
     ) -> tuple[float, float, float]:
         """The loss where the scores are S + αU, and its first two derivatives in α."""
-        found: tuple[float, float, float] = self.data.fold(
+        found: tuple[float, float, float] = self.data.sum(
             log_linear_passes.line_derivatives, self.model, scores, direction_scores, step
         )
         return found
 
     def span_derivatives(self, scores: Sequence[PerRowArrays], share: Vector) -> tuple[float, Vector, Vector]:
         """The loss where the scores are Σ_m c_m S_m, its gradient and its Hessian by c."""
-        found: tuple[float, Vector, Vector] = self.data.fold(
+        found: tuple[float, Vector, Vector] = self.data.sum(
             log_linear_passes.span_derivatives, self.model, scores, share
         )
         return found
@@ -206,9 +217,12 @@ class LogLinearProblem:
         """Hp = ∇²f p where the value was last taken; returns pᵀHp."""
         if p.dtype not in self._curvature:
             self._curvature = {p.dtype: self.data.allocate("curvature", self.width, p.dtype, transient=True)}
-        of_intercepts, total = self.data.fold(
-            log_linear_passes.product, self.model, self._curvature[p.dtype], p, into=(self._product, Hp)
+        curvature, completed = self._curvature[p.dtype], Hp if self.data.completes_sums else Hp[:0]
+        of_intercepts, total = self.data.sum(
+            log_linear_passes.product, self.model, curvature, p, completed, into=(self._product,)
         )
+        if not self.data.completes_sums:
+            total = self._add_prior_curvature(p, Hp)
         bias = slice(self.n_weights, self.size)
         Hp[bias] = of_intercepts
         self.passes += 2
@@ -216,10 +230,22 @@ class LogLinearProblem:
 
     def diagonal(self) -> NDArray[np.float64]:
         """The diagonal of ∇²f where the value was last taken; of groups, as if their candidates shared no feature."""
-        diagonal = np.zeros(self.size)
-        self.data.fold(log_linear_passes.diagonal, self.model, into=(diagonal,))
-        self.passes += 1
+        diagonal, step = np.zeros(self.size), self.layout.weights_per_feature
+        where = np.empty(0) if self.data.keeps_rows else self._latest
+        self.data.sum(log_linear_passes.diagonal, self.model, where, into=(diagonal,))
+        diagonal[: self.n_weights].reshape(-1, step)[:] += self.precision[:, np.newaxis]
+        self.passes += 1 if self.data.keeps_rows else 2
         return diagonal
+
+    def _add_prior_curvature(self, p: Vector, Hp: Vector) -> float:
+        """Hp of the weights, from the sums of a product; returns pᵀHp."""
+
+        def work(low: int, high: int) -> float:
+            span = self.layout.slice_of(low, high)
+            _, precision, step = self.model.prior_of(span)
+            return vector_ops.cg_curvature(self._product[span], p[span], precision, step, Hp[span])
+
+        return sum(self.workers.map(work, self.feature_blocks))
 
     def hessian(self) -> NDArray[np.float64]:
         """∇²f of two labels where the value was last taken, written out."""

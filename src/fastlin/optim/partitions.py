@@ -26,6 +26,7 @@ from fastlin.optim.likelihoods import (
 )
 from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
+from fastlin.runtime.passes import PartitionSet
 from fastlin.validation import CSRRows
 
 Segments = Callable[[], Iterable[tuple[CSRRows, Likelihood]]]
@@ -46,6 +47,9 @@ class PerRowArrays(list[ScratchArray]):
 
 class Partition:
     """Some rows, and what they mean, open for work that threads share."""
+
+    starts_sums = True  # whether the arrays that a work adds to hold nothing yet
+    completes_sums = True  # whether they hold the sums of all partitions once the work is done
 
     def __init__(
         self,
@@ -169,7 +173,7 @@ class PartitionFiles(NamedTuple):
         return cls(design.n_rows, design.nnz, list(matrix), list(meaning), kind, width, {})
 
 
-class Partitions:
+class Partitions(PartitionSet):
     """All rows; `features` are the columns of X that any of them has, most frequent first: those of every part."""
 
     def __init__(self, features: NDArray[np.int64], scratch: ScratchSpace) -> None:

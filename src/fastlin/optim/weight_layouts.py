@@ -108,7 +108,7 @@ class ObservedWeights:
         data = parallel.WorkerPool(1).passes(parts)
         if len(parts) == 1:
             return cls(parts.n_features, n_labels, *data.at(0, _observed_pairs, n_labels, cutoff))
-        counts = data.fold(_count_pairs, n_labels)
+        counts = data.sum(_count_pairs, n_labels)
         counts.sort_indices()
         counts.data[counts.data < np.repeat(cutoff, np.diff(counts.indptr))] = 0
         counts.eliminate_zeros()
@@ -143,7 +143,10 @@ class ObservedWeights:
         more: bool = False,
     ) -> None:
         indptr, rows, values = design.columns(low, high, values)
-        observed_weights.backward(indptr, rows, values, low, high, self.starts, self.labels, residual, out, more)
+        sums = np.empty(len(out)) if more else out
+        observed_weights.backward(indptr, rows, values, low, high, self.starts, self.labels, residual, sums)
+        if more:
+            out += sums
 
     def to_matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         matrix = np.zeros((self.n_features, self.width))

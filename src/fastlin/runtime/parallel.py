@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core import interruption, passes
 from fastlin.engine.core.csr_scores import LinearScorer
 from fastlin.runtime.made_once import made_once
-from fastlin.runtime.passes import PartitionSet, Passes, ThreadPasses
+from fastlin.runtime.passes import PartitionSet, Passes
 from fastlin.runtime.thread_calls import ThreadCall, ThreadCrew
 from fastlin.validation import CSRRows
 
@@ -110,8 +110,8 @@ class WorkerPool:
         return results
 
     def passes(self, partitions: PartitionSet) -> Passes:
-        """Passes over partitions that this process holds; a model asks nobody else for them."""
-        return ThreadPasses(partitions, self)
+        """Passes over partitions, by whoever works on them; a model asks nobody else for them."""
+        return partitions.passes(self)
 
     def _map_in_caller(self, work: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         for job in jobs:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.runtime.partition_sums import PartialSum, add_results, chunks, is_one_chunk, join_sums, sum_chunk
+
 Work = Callable[..., Any]  # work(partition, *arguments): found at the top level of a module, so that it can be imported
 
 
@@ -36,9 +38,28 @@ class PartitionSet(Protocol):
     def open(self, index: int, workers: Any) -> AbstractContextManager[Any]:
         """One of them, for as long as the `with` lasts, with the threads that may share its work."""
 
+    def passes(self, workers: Any) -> "Passes":
+        """Passes over them, by whoever works on them: here, unless they know better."""
+        return ThreadPasses(self, workers)
+
 
 class Passes(Protocol):
     """Passes over a set of partitions."""
+
+    @property
+    def completes_sums(self) -> bool:
+        """Whether the work of the last partition finds the sums of all others in the arrays of `sum`."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether numbers of rows outlast the work that wrote them."""
+
+    def sum(self, work: Work, *arguments: Any, into: tuple[NDArray[Any], ...] = ()) -> Any:
+        """The sum of work(partition, *arguments, *into), of numbers or tuples of them, in the order of the rule.
+
+        The rule is that of `partition_sums`. The arrays `into` become sums, too. They are given as zeros, or as
+        anything where the work overwrites them if the partition `starts_sums`; else it adds one sum to each.
+        """
 
     def fold(self, work: Work, *arguments: Any, into: tuple[Any, ...] = ()) -> Any:
         """The sum of work(partition, *arguments, *into), of numbers or tuples of them, in the order of the partitions.
@@ -61,6 +82,9 @@ class Passes(Protocol):
         `transient` ones do so until the work goes on to another partition.
         """
 
+    def derive(self, name: str, width: int, work: Work, *arguments: Any) -> Any:
+        """Numbers of rows under a name, which work(partition, *arguments, numbers) writes when they are wanted."""
+
     def gather(self, of_rows: Any) -> NDArray[Any]:
         """The numbers of all rows, in their order; those of a single partition in memory are no copy."""
 
@@ -71,9 +95,36 @@ class Passes(Protocol):
 class ThreadPasses:
     """Passes in this process: one partition after the other, whose work the threads of a pool share."""
 
+    keeps_rows = True
+
     def __init__(self, partitions: PartitionSet, workers: Any) -> None:
         self._partitions: Any = partitions
         self._workers = workers
+
+    @property
+    def completes_sums(self) -> bool:
+        return is_one_chunk(len(self._partitions))
+
+    def sum(self, work: Work, *arguments: Any, into: tuple[NDArray[Any], ...] = ()) -> Any:
+        (total,) = self.partial_sums(0, len(self._partitions), work, *arguments, into=into)
+        return total.found
+
+    def partial_sums(
+        self, start: int, stop: int, work: Work, *arguments: Any, into: tuple[NDArray[Any], ...]
+    ) -> list[PartialSum]:
+        """The sums of some partitions in a row, as far as they can be added; `into` are the arrays of the first."""
+        sums: list[PartialSum] = []
+        for first, end in chunks(start, stop):
+            arrays = into if first == start else tuple(map(np.zeros_like, into))
+
+            def add(index: int, is_first: bool, is_complete: bool, arrays: Any = arrays) -> Any:
+                with self._partitions.open(index, self._workers) as part:
+                    part.starts_sums, part.completes_sums = is_first, is_complete
+                    return work(part, *arguments, *arrays)
+
+            found = sum_chunk(first, end, len(self._partitions), add, arrays)
+            sums = join_sums(sums, [found], len(self._partitions))
+        return sums
 
     def fold(self, work: Work, *arguments: Any, into: tuple[Any, ...] = ()) -> Any:
         total = None
@@ -93,6 +144,11 @@ class ThreadPasses:
     ) -> Any:
         return self._partitions.allocate(name, width, dtype, transient, per)
 
+    def derive(self, name: str, width: int, work: Work, *arguments: Any) -> Any:
+        of_rows = self.allocate(name, width)
+        self.each(_write_derived, of_rows, work, *arguments)
+        return of_rows
+
     def gather(self, of_rows: Any) -> NDArray[Any]:
         with ExitStack() as held:
             found = [array.map_while(held) for array in of_rows]
@@ -111,8 +167,5 @@ class ThreadPasses:
             yield self.at(index, work, *arguments)
 
 
-def add_results(total: Any, found: Any) -> Any:
-    """The sum so far and what one more partition gives; nothing stands for zeros."""
-    if isinstance(found, tuple):
-        return tuple(map(add_results, (None,) * len(found) if total is None else total, found))
-    return found if found is None else (0 if total is None else total) + found
+def _write_derived(part: Any, of_rows: Any, work: Work, *arguments: Any) -> None:
+    work(part, *arguments, part.map(of_rows))

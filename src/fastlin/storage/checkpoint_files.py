@@ -16,7 +16,7 @@ from fastlin.validation import real_number
 
 VERSION = 1  # of what fits write; raised when a fit resumed from an older checkpoint would take other steps
 _SHOWN = 20  # values of a list that a message may name; of longer ones there is a digest
-MAY_DIFFER = ("max_iter", "tol", "verbose", "callback", "n_jobs")
+MAY_DIFFER = ("max_iter", "tol", "verbose", "callback", "n_jobs", "client")
 
 
 class Checkpoint:
@@ -122,7 +122,7 @@ def identity(estimator: Any, corpus: Any, **more: Any) -> dict[str, Any]:
     """Identity of a fit: the class, its parameters, the data, and `more` that its `fit` was given.
 
     `corpus` may be a dictionary that describes the data. Arrays count by their digest. `max_iter`, `tol`, `verbose`,
-    `callback` and `n_jobs` may differ.
+    `callback`, `n_jobs` and `client` may differ.
 
     Parameters
     ----------

@@ -156,7 +156,7 @@ def minimise(
 ) -> None:
     """Move θ to the minimum, of an elastic net too."""
     saved = monitor.resume("lbfgs")
-    point = make_line_search(problem, theta, saved)
+    point = make_line_search(problem, theta, saved, keeps_scores=False)
     diagonal = problem.diagonal()
     diagonal[~(diagonal > 0)] = 1.0
     pairs = LBFGSHistory(1 / np.sqrt(diagonal), problem.inner_type, problem.pieces, problem.pairs)

@@ -202,12 +202,15 @@ class SecantSearch:
         return False
 
 
-def make_line_search(problem: Objective, theta: NDArray[np.float64], saved: CheckpointReader | None) -> Any:
-    """The kind of point that the problem needs: θ, or where a fit stood."""
+def make_line_search(
+    problem: Objective, theta: NDArray[np.float64], saved: CheckpointReader | None, keeps_scores: bool = True
+) -> Any:
+    """The kind of point that the problem needs: θ, or where a fit stood.
+
+    Scores of several partitions are kept only where `keeps_scores` says so.
+    """
     if problem.prior.l1:
         return OrthantSearch(problem, theta, saved)
-    return (
-        ExactLineSearch(problem, theta, saved)
-        if isinstance(problem, LogLinearProblem)
-        else SecantSearch(problem, theta, saved)
-    )
+    if isinstance(problem, LogLinearProblem) and (keeps_scores or len(problem.partitions) == 1):
+        return ExactLineSearch(problem, theta, saved)
+    return SecantSearch(problem, theta, saved)
