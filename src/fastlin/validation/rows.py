@@ -245,7 +245,7 @@ def check_values(
 def _to_csr(X: Any, name: str) -> Any:
     """X as a CSR. scipy converts without checking indices, so they are checked before."""
     if not sp.issparse(X):
-        return sp.csr_array(X)
+        return _written_out_to_csr(X)
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}")
     if X.dtype.kind in "mM":
@@ -292,6 +292,22 @@ def _to_csr(X: Any, name: str) -> Any:
         return wide.tocsr()
     except (TypeError, ValueError, OverflowError, IndexError) as error:
         raise ValueError(f"{name} is a malformed {X.format} matrix: {error}") from error
+
+
+def _written_out_to_csr(X: Any) -> Any:
+    """A dense matrix as a CSR, without scipy's detour by a list of all entries; values that are all there stay put."""
+    n, width = X.shape
+    if X.dtype.kind != "f" or X.size > np.iinfo(np.int32).max:
+        return sp.csr_array(X)
+    there = X != 0
+    counts = np.count_nonzero(there, axis=1) if width else np.zeros(n, np.int64)
+    indptr = np.zeros(n + 1, np.int32)
+    np.cumsum(counts, out=indptr[1:])
+    if indptr[-1] == X.size:
+        indices, values = np.tile(np.arange(width, dtype=np.int32), n), np.ascontiguousarray(X).ravel()
+    else:
+        indices, values = np.nonzero(there)[1].astype(np.int32), X[there]
+    return sp.csr_array((values, indices, indptr), shape=X.shape)
 
 
 def _validate(X: Any, name: str, in_order: bool = True) -> CSRRows:

@@ -112,14 +112,16 @@ def gram_of(rows: CSRRows, weights: Floats, row_offsets: Floats, column_offsets:
     n, size = len(rows), rows.n_columns
     found, pairs = np.zeros((size, size)), _pairs(rows)
     if pairs.write_out:
+        offset, weighs = bool(row_offsets.any()), bool((weights != 1).any())
         length, full = max(1, CHUNK_ENTRIES // max(size, 1)), as_full(rows)
         for start in range(0, n, length):
             part = slice(start, min(start + length, n))
             chunk = rows.between(part.start, part.stop).matrix().toarray() if full is None else full[part]
-            chunk = chunk - row_offsets[part, np.newaxis]
-            chunk -= column_offsets
-            chunk *= np.sqrt(weights[part, np.newaxis])
-            found += chunk.T @ chunk
+            chunk = chunk - (row_offsets[part, np.newaxis] if offset else column_offsets)
+            if weighs:
+                chunk *= np.sqrt(weights[part, np.newaxis])
+            found += linalg.blas.dsyrk(1.0, chunk.T, trans=0, lower=0)
+        mirror(found)
         return found
     pairs.add(weights, found)
     mirror(found)
