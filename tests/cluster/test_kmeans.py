@@ -514,8 +514,11 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     X, _ = text_like()
     model = KMeans(3, random_state=0, verbose=1).fit(X)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == model.n_iter_
-    assert f"objective {model.history_[-1]['objective']:.10g}  changed 0  movement 0  relocated 0" in lines[-1]
+    assert len(lines) == model.n_iter_ + 2
+    assert lines[0] == "Initialization complete"
+    place, objective = model.n_iter_ - 1, f"{model.history_[-1]['objective']:.10g}"
+    assert lines[-2] == f"KMeans  Iteration {place}, inertia {objective}  changed 0  movement 0  relocated 0"
+    assert lines[-1] == f"Converged at iteration {place}: strict convergence."
 
 
 @every_form

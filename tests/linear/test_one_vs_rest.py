@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier as Peer
 
 from fastlin import AROWClassifier, PassiveAggressiveClassifier, Perceptron, SGDClassifier
-from fastlin.losses import OF_RESIDUALS
+from fastlin.losses import LOSS_FUNCTIONS, OF_RESIDUALS
 from support.estimators import plain, text_like
 from support.strategies import cuts, labelled, weighted
 
@@ -113,6 +113,16 @@ def test_it_is_scikit_learns_model(options, n_labels):
     assert hasattr(ours, "predict_proba") == hasattr(theirs, "predict_proba")
 
 
+@pytest.mark.parametrize("loss", LOSS_FUNCTIONS)
+def test_auto_takes_one_model_of_all_labels_where_the_loss_has_one(loss):
+    X, y = text_like(n_labels=3, n_rows=60)
+    known = {kind: SGDClassifier(loss, multi_class=kind, max_iter=2, tol=None, random_state=0)
+             for kind in ("auto", "ovr", "multinomial")}  # fmt: skip
+    together = loss in ("hinge", "log_loss", "squared_hinge", "perceptron")
+    same = known["multinomial" if together else "ovr"].fit(X, y)
+    np.testing.assert_array_equal(known["auto"].fit(X, y).coef_, same.coef_)
+
+
 def test_modified_huber_has_no_favourite_far_from_all_labels():
     X, y = text_like(n_labels=3)
     model = SGDClassifier("modified_huber", multi_class="ovr").fit(X, y)
@@ -133,10 +143,10 @@ def test_what_has_no_meaning_for_each_label_alone_is_refused():
     X, y = text_like()
     with pytest.raises(ValueError, match="project=True bounds the weights of all labels together"):
         SGDClassifier(learning_rate="pegasos", project=True, multi_class="ovr").fit(X, y)
-    with pytest.raises(ValueError, match=r"squared_error.*3 labels have with multi_class='ovr' only"):
-        SGDClassifier("squared_error").fit(X, y)
+    with pytest.raises(ValueError, match=r"squared_error.*3 labels do not have together: take multi_class='ovr'"):
+        SGDClassifier("squared_error", multi_class="multinomial").fit(X, y)
     with pytest.raises(ValueError, match="'modified_huber' has probabilities with multi_class='ovr' only"):
-        SGDClassifier("modified_huber").fit(X, y).predict_proba(X)
+        SGDClassifier("modified_huber", multi_class="multinomial").fit(X, y).predict_proba(X)
     for more in ({"loss": "log_loss"}, {"batch_size": 2}):
         with pytest.raises(ValueError, match="learning_rate='pa1' is a step for one row of loss='hinge'"):
             SGDClassifier(learning_rate="pa1", **more).fit(X, y)

@@ -87,6 +87,7 @@ def sgd(draw, schedule, penalty):
                 "batch_size": 1 if steps_by_margin else draw(batches),
                 "fit_intercept": draw(st.booleans()),
                 "intercept_decay": draw(decays),
+                "multi_class": "multinomial",
                 **options,
             }
         )

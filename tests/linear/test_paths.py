@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn import linear_model
+from sklearn import config_context, linear_model
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold
 
 import fastlin
@@ -108,12 +109,13 @@ def test_score_is_what_scoring_asks_for(scoring, tmp_path):
 
 
 def test_scorers_may_take_more():
-    def scorer(model, X, y, times=1):
-        return times * np.mean(model.predict(X) == y)
-
     X, y, _ = two_sided(2, n_rows=60)
-    model = LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, scoring=scorer).fit(X, y)
-    assert model.score(X, y, times=3) == pytest.approx(3 * model.score(X, y))
+    with config_context(enable_metadata_routing=True):
+        scorer = make_scorer(lambda y, found, times=1: times * np.mean(y == found)).set_score_request(times=True)
+        model = LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, scoring=scorer).fit(X, y)
+        assert model.score(X, y, times=3) == pytest.approx(3 * model.score(X, y))
+    with pytest.raises(ValueError, match="only supported if enable_metadata_routing=True"):
+        model.score(X, y, times=3)
 
 
 def test_without_a_refit_each_fold_gives_its_own_best():

@@ -130,7 +130,7 @@ def test_the_choice_is_by_cost_and_by_progress(monkeypatch):
     few, wide = unscaled(), text_like(n_rows=60, n_features=2000)
     assert methods(*few) == methods(*few, dual=False) == ["take_steps"]
     assert methods(*few, C=1e-9, dual=True) == ["train_dual"]
-    assert methods(*few, C=1e-9, loss="hinge") == methods(*few, C=1e-9, loss="hinge", dual=False) == ["train_dual"]
+    assert methods(*few, C=1e-9, loss="hinge") == methods(*few, C=1e-9, loss="hinge", dual=True) == ["train_dual"]
     assert methods(*unscaled(n_labels=3), C=1e-9, multi_class="crammer_singer") == ["train_dual"]
     assert methods(*few, C=1e-9, multi_class="crammer_singer") == ["take_steps"]  # two labels have one column
     assert methods(*wide) == ["train_dual"]

@@ -23,7 +23,7 @@ from fastlin.cluster.kmeans_data import (
 from fastlin.cluster.kmeans_steps import FEW_CLUSTERS, KMeansState, make_step
 from fastlin.cluster.lloyd import LloydRun, run_lloyd
 from fastlin.cluster.seeding import RowPartitions
-from fastlin.core.callbacks import Report, make_callback
+from fastlin.core.callbacks import Report, make_callback, tell
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
@@ -244,7 +244,9 @@ class KMeans(CentreModel):
             step = make_step(points, options.n_clusters, options.spherical, options.temperature, workers)
             monitor.report = model._reporter(step, factor)
             restarts = Restarts(monitor, options.n_init, LloydRun.state_dict, partial(LloydRun.restored, step))
-            best = restarts.best(lambda: run_lloyd(step, begin, options.tol * variance, monitor), generator)
+            best = restarts.best(
+                lambda: run_lloyd(step, begin, options.tol * variance, monitor, partial(tell, self)), generator
+            )
         model.cluster_centers_, model.labels_, model.inertia_ = best.centres, best.labels, factor * best.inertia
         model.objective_, model.history_, model.converged_ = factor * best.objective, best.history, best.converged
         model.n_iter_ = len(best.history)
@@ -324,6 +326,12 @@ class KMeans(CentreModel):
             return report is not None and report(record)
 
         return of_record
+
+    def _text_of_record(self, record: dict[str, Any]) -> str:
+        """A record as it is printed: as scikit-learn begins, which programs look for, and what else there is."""
+        names = [name for name in ("changed", "movement", "relocated") if name in record]
+        more = "  ".join(f"{name} {record[name]:.10g}" for name in names)
+        return f"Iteration {record['iteration'] - 1}, inertia {record['objective']:.10g}  {more}"
 
     def _placed(self, step: KMeansState) -> Self:
         self.cluster_centers_ = step.centres()

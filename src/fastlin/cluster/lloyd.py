@@ -43,14 +43,21 @@ class LloydRun(NamedTuple):
 
 
 def run_lloyd(
-    step: KMeansState, begin: Callable[[], NDArray[np.float64]], threshold: float, monitor: FitMonitor
+    step: KMeansState,
+    begin: Callable[[], NDArray[np.float64]],
+    threshold: float,
+    monitor: FitMonitor,
+    tell: Callable[[str], None],
 ) -> LloydRun:
     """Both steps in turns, until no row changes its cluster, the centres move by no more, or the callback ends it.
 
-    The last labels are those that the centres give when they are used to predict.
+    The last labels are those that the centres give when they are used to predict. `tell` prints, where it is wanted:
+    scikit-learn's words, which programs look for.
     """
     if not monitor.register_run("run", step):
         step.begin(begin())
+        tell("Initialization complete")
+    found: dict[str, Any] = {}
     while not monitor.should_stop:
         if monitor.iterations:
             monitor.maybe_save()
@@ -58,6 +65,9 @@ def run_lloyd(
         monitor.iterations += 1
         monitor.log(**found)
         monitor.converged = bool(found.get("changed") == 0 or found["movement"] <= threshold or monitor.stopped)
+    if found and monitor.converged and not monitor.stopped:
+        strict, shift = found.get("changed") == 0, f"center shift {found['movement']:g} within tolerance {threshold:g}"
+        tell(f"Converged at iteration {monitor.iterations - 1}: {'strict convergence' if strict else shift}.")
     centres = step.settle()
     step.assign()
     inertia = step.points.weighted(step.distances())

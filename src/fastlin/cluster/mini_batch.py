@@ -13,7 +13,7 @@ from fastlin.cluster.centre_model import CentreModel
 from fastlin.cluster.kmeans_data import as_centres
 from fastlin.cluster.online_centres import OnlineCentres
 from fastlin.cluster.seeding import kmeans_plus_plus
-from fastlin.core.callbacks import make_callback
+from fastlin.core.callbacks import make_callback, tell
 from fastlin.core.dataset import Dataset
 from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_monitor import FitMonitor
@@ -298,6 +298,9 @@ class MiniBatchKMeans(CentreModel):
                 still = bool(self.tol) and float(np.sum(np.square(centres.weights() - before))) <= threshold
                 enough = self.max_no_improvement is not None and waited >= self.max_no_improvement
                 monitor.converged = monitor.stopped or still or enough
+                if still or enough:
+                    reason = "small centers change" if still else "lack of improvement in inertia"
+                    tell(self, f"Converged ({reason}) at step {monitor.iterations}")
         return smoothed
 
     def _start(self, rows: BatchRows, generator: np.random.Generator, batch: int) -> OnlineCentres:

@@ -19,12 +19,12 @@ def make_callback(model: Any, install: Callable[[], Any]) -> Report | None:
 
     `install` returns the model as far as it is, for the callback, and for those of scikit-learn's protocol.
     """
-    task = claim_fit_task()
+    task, worded = claim_fit_task(), getattr(model, "_text_of_record", None)
     if not model.verbose and model.callback is None and task is None and not LOGGER.isEnabledFor(logging.INFO):
         return None
 
     def report(record: dict[str, Any]) -> Any:
-        log_record(model, record)
+        log_record(model, record, None if worded is None else worded(record))
         stops = model.callback is not None and model.callback(install(), record)
         return (task is not None and task.log(record, install)) or stops
 
@@ -45,6 +45,12 @@ def log_record(model: Any, record: dict[str, Any], text: str | None = None) -> N
         LOGGER.info("%s  %s", name, fields, extra={"estimator": name, "fit_record": record})
     if model.verbose:
         print(f"{name}  {fields}", flush=True)  # noqa: T201 - verbose asks for it
+
+
+def tell(model: Any, line: str) -> None:
+    """Print a line, if `verbose` asks for it."""
+    if model.verbose:
+        print(line, flush=True)  # noqa: T201 - verbose asks for it
 
 
 def _empty(value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, make_scorer
 from sklearn.model_selection import check_cv
 
 from fastlin.core.dataset import DatasetView
@@ -15,21 +15,25 @@ from fastlin.core.dataset import DatasetView
 Members = NDArray[np.int64]
 Weights = NDArray[np.float64] | None  # None: ones
 Split = tuple[Any, NDArray[Any], Weights]  # rows, labels and weights to score on
-Score = Callable[[Any, Any, Any, Weights], float]  # of a model on rows with labels and weights
+Score = Callable[..., float]  # of a model on rows with labels and weights, and a scorer's own parameters
 
 
-def make_folds(cv: Any, codes: NDArray[np.int32], members: Members) -> Iterator[tuple[Members, Members]]:
+def make_folds(
+    cv: Any, codes: NDArray[np.int32], members: Members, **parameters: Any
+) -> Iterator[tuple[Members, Members]]:
     """The numbers of the rows to learn from and to score on, of each fold.
 
     A number as `cv` asks for stratified folds of the rows that are `members`. The indices of a splitter, and of folds
-    that are given, count all rows.
+    that are given, count all rows. `parameters` are the splitter's own: groups.
     """
     if cv is None or (isinstance(cv, numbers.Integral) and not isinstance(cv, bool)):
         own = codes[members]
         for train, test in check_cv(cv, own, classifier=True).split(own, own):
             yield members[train], members[test]
         return
-    folds = cv if isinstance(cv, list | tuple) else check_cv(cv, codes, classifier=True).split(codes, codes)
+    folds = (
+        cv if isinstance(cv, list | tuple) else check_cv(cv, codes, classifier=True).split(codes, codes, **parameters)
+    )
     for train, test in folds:
         yield _numbers(train, len(codes)), _numbers(test, len(codes))
 
@@ -61,16 +65,35 @@ def mean_accuracy(model: Any, X: Any, y: NDArray[Any], weights: Weights) -> floa
     return float(np.average(model.predict(X) == y, weights=weights))
 
 
-def as_score(model: Any, scoring: Any) -> Score:
-    """What `scoring` asks for, None the accuracy; the rows weigh where a scorer takes weights."""
+def of_labels(scorer: Any, classes: NDArray[Any]) -> Any:
+    """A scorer of scikit-learn's that knows all labels, where its score can: the rows that are scored may lack some."""
+    function = getattr(scorer, "_score_func", None)
+    if function is None or "labels" not in (known := inspect.signature(function).parameters):
+        return scorer
+    told = {"labels": classes} | ({"pos_label": classes[-1]} if len(classes) <= 2 and "pos_label" in known else {})
+    return make_scorer(
+        function,
+        greater_is_better=scorer._sign == 1,
+        response_method=scorer._response_method,
+        **told | scorer._kwargs,
+    )
+
+
+def as_score(model: Any, scoring: Any, classes: NDArray[Any] | None = None, weighs: bool | None = None) -> Score:
+    """What `scoring` asks for, None the accuracy; the rows weigh where a scorer takes weights, or as `weighs` says.
+
+    Where there are `classes`, rows to score may lack some of these labels.
+    """
     if scoring is None:
         return mean_accuracy
     scorer = check_scoring(model, scoring=scoring)
-    weighs = "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+    if weighs is None:
+        weighs = "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+    scorer = scorer if classes is None else of_labels(scorer, classes)
 
-    def score(model: Any, X: Any, y: Any, weights: Weights) -> float:
+    def score(model: Any, X: Any, y: Any, weights: Weights, **parameters: Any) -> float:
         weighted = {} if weights is None or not weighs else {"sample_weight": weights}
-        found = scorer(model, X, y, **weighted)
+        found = scorer(model, X, y, **weighted, **parameters)
         if np.isnan(found):
             raise ValueError(f"scoring={scoring!r} gave {found} for a fold: what cannot be compared chooses nothing")
         return float(found)

@@ -161,7 +161,8 @@ class MultilabelClassifier(SparseClassifier, ABC):
             right[start:stop] = ((scores > 0) == members[codes[start:stop]]).all(axis=1)
 
         self._forward(held.dataset, self._scorer(), infer)
-        return float(right.mean())
+        weights = held.dataset.weights()
+        return float(np.average(right, weights=weights if len(weights) else None))
 
 
 def independent_probabilities(scores: Floats, logarithmic: bool) -> Floats:

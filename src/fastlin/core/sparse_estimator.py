@@ -209,7 +209,8 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
         return codes
 
     def _accuracy(self, held: DatasetView) -> float:
-        return float(np.mean(self._codes(held.dataset) == held.codes()))
+        weights = held.dataset.weights()
+        return float(np.average(self._codes(held.dataset) == held.codes(), weights=weights if len(weights) else None))
 
     def _dense_weights(self, n_features: int, width: int, dtype: Any) -> NDArray[Any]:
         """`coef_` as the engine takes it, [V, K], after proving that it and `intercept_`, which users may set, fit."""

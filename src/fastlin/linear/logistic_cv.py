@@ -2,11 +2,13 @@
 
 import copy
 import math
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.metrics import get_scorer
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 
 from fastlin.core.callbacks import log_record
 from fastlin.core.cross_validation import Score, Split, as_score, as_split, best_setting, make_folds
@@ -15,6 +17,7 @@ from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_tasks import without_fit_task
 from fastlin.core.label_sets import n_weight_columns
 from fastlin.core.sparse_estimator import checkpoint_of
+from fastlin.linear.absent_labels import LabelsThere
 from fastlin.linear.logistic import LogisticRegression
 from fastlin.linear.maxent import COUNTS, PENALTIES
 from fastlin.linear.path_checkpoints import FoldPath, SearchMonitor
@@ -27,7 +30,8 @@ from fastlin.validation.parameter_kinds import ABSENT, NUMBERS, SEARCHED, OneOf,
 WIDEST = (1e-4, 1e4)  # of the grid that an integer `Cs` asks for
 MOST_KEPT = 1 << 27  # numbers of all weights of a search that are kept without being asked for: 1 GiB
 CHOSEN = "C", "l1_ratio", "prior_variance", "warm_start"  # by folds, or not at all
-Fold = tuple[NDArray[np.int64], Split]  # the rows to learn from, of those that have a weight, and what to score on
+# the rows to learn from, of those that have a weight, what to score on, and what else the scorer gets
+Fold = tuple[NDArray[np.int64], Split, dict[str, Any]]
 
 
 class LogisticRegressionCV(LogisticRegression):
@@ -41,8 +45,9 @@ class LogisticRegressionCV(LogisticRegression):
     ----------
     Cs : int or array
         The values of C; an int asks for so many between 1e-4 and 1e4, in equal ratios.
-    l1_ratios : array
-        The values of l1_ratio.
+    l1_ratios : array, None or "warn"
+        The values of l1_ratio; None and "warn", scikit-learn's default, are 0, without an axis of its own in what
+        `use_legacy_attributes` shapes.
     cv : int, splitter or None
         Folds, stratified; None is 5. The indices of a splitter, or of given folds, count all rows of X, of which those
         of weight 0 are left out. Validation data given to `fit` takes their place.
@@ -121,6 +126,7 @@ class LogisticRegressionCV(LogisticRegression):
     """
 
     _takes_indicators: ClassVar[bool] = False
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}  # the scorer's to ask for
     _parameters: ClassVar[ParameterTable] = SEARCHED | {
         **{name: kind for name, kind in LogisticRegression._parameters.items() if name not in CHOSEN},
         "penalty": OneOf(*(each for each in PENALTIES if each is not None), "group"),
@@ -133,11 +139,11 @@ class LogisticRegressionCV(LogisticRegression):
         self,
         *,
         Cs: Any = 10,
-        l1_ratios: Any = (0.0,),
+        l1_ratios: Any = WARN,
         cv: Any = None,
         scoring: Any = None,
         refit: bool = True,
-        penalty: Literal["elasticnet", "l2", "l1", "deprecated", "group"] = "elasticnet",
+        penalty: Literal["elasticnet", "l2", "l1", "deprecated", "group"] = "deprecated",
         prior_mean: Any = None,
         tol: float = 1e-4,
         fit_intercept: bool = True,
@@ -185,6 +191,7 @@ class LogisticRegressionCV(LogisticRegression):
     @learns
     def fit(
         self,
+        /,
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
@@ -194,6 +201,7 @@ class LogisticRegressionCV(LogisticRegression):
         checkpoint: Any = None,
         checkpoint_interval: float = 60.0,
         resume: bool = False,
+        **params: Any,
     ) -> Self:
         """Choose C and l1_ratio, and fit all rows with them.
 
@@ -214,12 +222,16 @@ class LogisticRegressionCV(LogisticRegression):
             Seconds between two checkpoints of a fold; 0 makes one at every iteration.
         resume : bool
             Go on from the checkpoint, if it exists: the model is that of a fit that never stopped, bit for bit.
+        **params
+            With scikit-learn's metadata routing: what the splitter and the scorer ask for. Then `sample_weight` weighs
+            the rows that are scored only if the scorer asks for it.
 
         Returns
         -------
         self
             Unchanged, should anything be raised.
         """
+        routed = self._routed("fit", sample_weight, params)
         check_parameters(self)
         found = self._working_copy()
         found.Cs_, found.l1_ratios_ = self._grid()
@@ -228,9 +240,10 @@ class LogisticRegressionCV(LogisticRegression):
         data = found._read_labelled(X, y, sample_weight, reset=True, nonnegative=solver in COUNTS)
         sample = training_view(data, self.class_weight)
         template._check_labels(sample, solver)
-        score = as_score(template, given(self.scoring, None))
-        parts = found._splits(sample, X_val, y_val)
-        decisive = {"X_val": X_val, "y_val": y_val, "folds": [train for train, _ in parts]}
+        plain = np.array(sample.classes.tolist())
+        score = as_score(template, given(self.scoring, None), plain, None if routed is None else routed.weighs)
+        parts = found._splits(sample, X_val, y_val, routed)
+        decisive = {"X_val": X_val, "y_val": y_val, "folds": [train for train, *_ in parts]}
         decisive |= {"max_iter": self.max_iter, "tol": self.tol}  # of fits that are done
         file = checkpoint_of(found, data, checkpoint, checkpoint_interval, resume, decisive)
         monitor = SearchMonitor(len(parts) * len(found.Cs_) * len(found.l1_ratios_), file)
@@ -265,31 +278,65 @@ class LogisticRegressionCV(LogisticRegression):
         float
             What the scorer returns: by default the accuracy, from 0 to 1.
         """
-        scoring = given(self.scoring, None)
-        if scoring is None and not score_params:
+        routed = self._routed("score", sample_weight, score_params)
+        if given(self.scoring, None) is None and not score_params:
             return super().score(X, y, sample_weight)
         self._check_fitted()
-        scorer = get_scorer(scoring or "accuracy") if isinstance(scoring, str | None) else scoring
         y, sample_weight = scored_labels(X, y, sample_weight)
-        if sample_weight is not None:
-            score_params["sample_weight"] = sample_weight
-        return float(scorer(self, X, y, **score_params))
+        if routed is not None:
+            score_params = routed.scorer
+        elif sample_weight is not None:
+            score_params = {"sample_weight": sample_weight}
+        return float(self._scorer_asked_for()(self, X, y, **score_params))
 
-    def _splits(self, sample: DatasetView, X_val: Any, y_val: Any) -> list[Fold]:
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say what the splitter and the scorer may be sent by `fit` and `score`, as scikit-learn's routing asks.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        if hasattr(self.cv, "get_metadata_routing"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
+        return router.add(scorer=self._scorer_asked_for(), method_mapping=mapping)
+
+    def _scorer_asked_for(self) -> Any:
+        scoring = given(self.scoring, None)
+        return get_scorer(scoring or "accuracy") if isinstance(scoring, str | None) else scoring
+
+    def _routed(self, method: str, sample_weight: Any, params: dict[str, Any]) -> "_Routed | None":
+        """What each takes of what a method was given; None where scikit-learn's routing is off."""
+        if not get_config()["enable_metadata_routing"]:
+            if params:
+                raise ValueError(
+                    f"{', '.join(params)}: passing this to {method} is only supported if enable_metadata_routing=True"
+                )
+            return None
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        routed = process_routing(self, method, **weights, **params)
+        splitter = routed.get("splitter", None)  # `in` has no end where nothing was given
+        return _Routed(dict(routed.scorer.score), {} if splitter is None else dict(splitter.get("split", {})))
+
+    def _splits(self, sample: DatasetView, X_val: Any, y_val: Any, routed: "_Routed | None") -> list[Fold]:
         """The folds; validation data make one."""
+        told = {} if routed is None else {key: value for key, value in routed.scorer.items() if key != "sample_weight"}
         plain, parts, members = np.array(sample.classes.tolist()), [], sample.row_numbers()
         if X_val is not None or y_val is not None:
             held = self._read_validation(X_val, y_val, sample.classes, sample.dataset, dtype=self._type(sample.dataset))
             if (held.codes() < 0).any():
                 raise ValueError("y_val holds a label that y lacks")
-            return [(members, as_split(held, plain))]
+            return [(members, as_split(held, plain), told)]
         weighs = np.zeros(len(sample.dataset), bool)
         weighs[members] = True
-        for train, test in make_folds(self.cv, sample.dataset.codes(), members):
+        asked = {} if routed is None else routed.splitter
+        for train, test in make_folds(self.cv, sample.dataset.codes(), members, **asked):
             learnt, scored = train[weighs[train]], test[weighs[test]]
             if not len(learnt) or not len(scored):
                 raise ValueError("a fold of cv has no rows of a weight above 0 to learn from, or to score on")
-            parts.append((learnt, as_split(sample.take(scored), plain)))
+            own = {key: _of_rows(value, scored, len(sample.dataset)) for key, value in told.items()}
+            parts.append((learnt, as_split(sample.take(scored), plain), own))
         if not parts:
             raise ValueError("cv has no folds")
         return parts
@@ -303,6 +350,8 @@ class LogisticRegressionCV(LogisticRegression):
         else:
             Cs = np.array([real_number("Cs", C, above=0) for C in self.Cs])
         asked = given(self.l1_ratios, None)
+        if self.penalty == "elasticnet" and self.l1_ratios is None:
+            raise ValueError("l1_ratios must be numbers from 0 to 1 with penalty='elasticnet', got None")
         ratios = [0.0] if asked is None else np.atleast_1d(asked).tolist()
         ratios = [real_number("l1_ratios", ratio, at_least=0, at_most=1) for ratio in ratios]
         if not len(Cs) or not ratios:
@@ -334,18 +383,25 @@ class LogisticRegressionCV(LogisticRegression):
         paths = self._paths(template, sample, len(parts), order, coefs, monitor)
 
         def follow(fold: int) -> None:
-            (train, held), path, laid_out = parts[fold], paths[fold], None
+            (train, held, told), path, laid_out = parts[fold], paths[fold], None
             left = path.left()
-            own = _of_fold(sample, train) if left else sample
+            own = sample.take(train) if left else sample
+            fewer = LabelsThere.of(own, template)
+            rows = own if fewer is None else fewer.rows
             for setting in left:
                 if monitor.interrupted:
                     return
                 model = copy.copy(template)
                 model.C, model.l1_ratio = setting["C"], setting["l1_ratio"]
-                laid_out = model._parts_of(own) if laid_out is None else laid_out
                 model.n_features_in_ = own.n_features
-                model._fit_sample(own, laid_out, checkpoint=path, before=path.before)
-                record = path.add(model, float(score(model, *held)))
+                if len(rows.classes) > 1:
+                    fitted = model if fewer is None else fewer.reduced(model)
+                    before = path.before if fewer is None else fewer.beginnings(model, path.before)
+                    laid_out = fitted._parts_of(rows) if laid_out is None else laid_out
+                    fitted._fit_sample(rows, laid_out, checkpoint=path, before=before)
+                if fewer is not None:
+                    fewer.spread(fitted if len(rows.classes) > 1 else None, model)
+                record = path.add(model, float(score(model, *held, **told)))
                 log_record(self, record)
                 with monitor.lock:
                     if self.callback is not None and self.callback(model, record):
@@ -418,12 +474,21 @@ class LogisticRegressionCV(LogisticRegression):
         return final
 
 
-def _of_fold(sample: DatasetView, rows: NDArray[np.int64]) -> DatasetView:
-    """The rows of a fold, which have all labels."""
-    fold = sample.take(rows)
-    if len(np.unique(fold.codes())) < len(sample.classes):
-        raise ValueError("a fold lacks a label: use fewer folds, or a stratified splitter")
-    return fold
+class _Routed(NamedTuple):
+    """What scikit-learn's metadata routing sends where."""
+
+    scorer: dict[str, Any]
+    splitter: dict[str, Any]
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the scorer asked for the weights of the rows."""
+        return "sample_weight" in self.scorer
+
+
+def _of_rows(value: Any, rows: NDArray[np.int64], n_rows: int) -> Any:
+    """Of what there is one a row, that of some rows."""
+    return np.asarray(value)[rows] if np.ndim(value) and len(value) == n_rows else value
 
 
 def _mean(models: list[LogisticRegression]) -> LogisticRegression:

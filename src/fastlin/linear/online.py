@@ -1,6 +1,7 @@
 """The body that every online classifier shares: validate, encode labels, make room for new ones."""
 
 from abc import ABC
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from fastlin.core.estimator import learns, reads
 from fastlin.core.fit_records import FitRecord
 from fastlin.core.label_sets import column_mapping, label_positions, union_of_labels
 from fastlin.core.multilabel import MultilabelClassifier, side_factors
-from fastlin.core.stratified_split import stratified_split
+from fastlin.core.stratified_split import Split, peer_split
 from fastlin.linear.online_config import check_rate
 from fastlin.linear.online_learner import Members, OnlineFit, OnlineLearner
 from fastlin.optim.epochs import RowSource, count_single_label
@@ -118,6 +119,7 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
         if data.rows is not None:
             source = InMemoryDataset(data.rows, classes=classes, codes=data.codes(), label_sets=data.label_sets)
         own = np.arange(len(classes), dtype=np.int32)
+        split = peer_split(self.random_state, again=checkpoint is not None)
 
         def make_rows(members: Members, generator: np.random.Generator, training: TrainingState) -> RowSource:
             rows = options.source(data, weights, members, own, generator, training, factors)
@@ -128,7 +130,14 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
             return rows
 
         def hold_out(generator: np.random.Generator) -> tuple[Members, Any]:
-            members, held = model._validation_rows(X_val, y_val, data, dtype, generator)
+            members, held = model._validation_rows(
+                X_val, y_val, data, dtype, lambda codes: split(codes, float(self.validation_fraction), generator)
+            )
+            weights = np.empty(0) if held is None else held.dataset.weights()
+            if len(weights) and not weights.any():
+                raise ValueError(
+                    "The sample weights for validation set are all zero, consider using a different random state."
+                )
             return members, None if held is None else lambda: model._accuracy(held)
 
         def check_warm_start() -> None:
@@ -181,7 +190,12 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
             model._learn_names(X)
         if isinstance(self.class_weight, str):
             validation.one_of("class_weight", self.class_weight, ["balanced"])
-            raise ValueError("class_weight='balanced' needs all labels at once: use fit, or a dict of weights")
+            raise ValueError(
+                "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, use "
+                "compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a large enough "
+                "sample of the full training set target to properly estimate the class frequency distributions. Pass "
+                "the resulting weights as the class_weight parameter."
+            )
         weights = self._weights(data, strict=False)
         factors = side_factors(self.class_weight, data.label_sets, data.codes(), data.weights())
         known = seen if first else union_of_labels(self.classes_, seen)
@@ -241,7 +255,7 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
         return factors[data.codes()] * own if len(own) else factors[data.codes()]
 
     def _validation_rows(
-        self, X_val: Any, y_val: Any, data: Dataset, dtype: np.dtype[Any], generator: np.random.Generator
+        self, X_val: Any, y_val: Any, data: Dataset, dtype: np.dtype[Any], split: Callable[[Any], Split]
     ) -> tuple[NDArray[np.int64] | None, DatasetView | None]:
         """(the rows to learn from, None: all; the rows to validate on, None: there are none)."""
         if X_val is not None or y_val is not None:
@@ -249,7 +263,7 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
         if not self.early_stopping:
             return None, None
         strata = data.codes() if data.label_sets is None else np.zeros(len(data), np.int32)
-        members, chosen = stratified_split(strata, float(self.validation_fraction), generator)
+        members, chosen = split(strata)
         return members, DatasetView(data, data.classes).take(chosen)
 
     def _check_learnt(self) -> None:

@@ -86,7 +86,7 @@ def online_options(
         )
     tol = None if model.tol is None else float(model.tol)
     adaptive = getattr(model, "learning_rate", None) == "adaptive"
-    stopping = Stopping(tol, int(model.n_iter_no_change), adaptive)
+    stopping = Stopping(tol, int(model.n_iter_no_change), adaptive, penalised=True)
     return OnlineOptions(rule, stopping, sampling, dtype)
 
 
@@ -107,7 +107,7 @@ def initial_coef(coef: Any, state: OnlineState) -> NDArray[np.float64]:
     shape = len(state.order), len(state.weights)
     coef = validation.as_finite(coef, "coef_init", ndim=np.ndim(coef))
     if coef.shape != shape and not (shape[0] == 1 and coef.shape == shape[1:]):
-        raise ValueError(f"coef_init must have shape {shape}, got {coef.shape}")
+        raise ValueError(f"Provided coef_init does not match dataset: it must have shape {shape}, got {coef.shape}")
     return _in_range(coef.reshape(shape), state, "coef_init")
 
 
@@ -116,7 +116,9 @@ def initial_intercept(intercept: Any, state: OnlineState) -> NDArray[np.float64]
     shape = (len(state.order),)
     intercept = validation.as_vector(np.atleast_1d(intercept), "intercept_init")
     if intercept.shape != shape:
-        raise ValueError(f"intercept_init must have shape {shape}, got {intercept.shape}")
+        raise ValueError(
+            f"Provided intercept_init does not match dataset: it must have shape {shape}, got {intercept.shape}"
+        )
     return _in_range(intercept, state, "intercept_init")
 
 

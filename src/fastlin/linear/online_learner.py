@@ -136,8 +136,8 @@ class OnlineLearner(OnlineWeights, ABC):
         self._take_fitted(model._record(monitor.history, monitor.converged))
         if not monitor.converged:
             warnings.warn(
-                f"Maximum number of iteration reached before convergence: max_iter={self.max_iter} epochs were not "
-                f"enough for tol={self.tol}. Raise max_iter, or set tol=None to run a fixed number of epochs.",
+                "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
+                f"fit. {self.max_iter} epochs were not enough for tol={self.tol}; tol=None runs a fixed number.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -145,6 +145,8 @@ class OnlineLearner(OnlineWeights, ABC):
 
     def _begin_partial_fit(self) -> tuple[Self, bool, np.dtype[Any] | None]:
         """(a working copy, whether it knows nothing yet, the type of the weights, where that is settled)."""
+        if self.early_stopping:
+            raise ValueError("early_stopping should be False with partial_fit, which is one epoch: use fit")
         self._load_state()
         model, first, wanted = self._working_copy(), not self.__sklearn_is_fitted__(), validation.as_dtype(self.dtype)
         if not first:

@@ -1,7 +1,7 @@
 """Stochastic gradient descent: any loss, any schedule, lazy and exact penalties."""
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +9,12 @@ from sklearn.utils.metaestimators import available_if
 
 from fastlin.core.multilabel import independent_probabilities
 from fastlin.core.sparse_estimator import probabilities
-from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
+from fastlin.linear.online import OnlineClassifier
 from fastlin.linear.online_learner import DECAY
 from fastlin.losses import CODES, LOSS_FUNCTIONS, OF_RESIDUALS
 from fastlin.optim.update_rules import GRADIENT, MIN_FTRL_RATE, SCHEDULES, STEPS
 from fastlin.validation import real_number
-from fastlin.validation.choices import ClassifierLoss, LearningRate, MultiClass, Sampling, WeightPenalty
+from fastlin.validation.choices import ClassifierLoss, LearningRate, Sampling, WeightPenalty
 from fastlin.validation.parameter_kinds import ABSENT, TRUTH, Integer, OneOf, ParameterTable, Real
 
 LOSSES = tuple(LOSS_FUNCTIONS)
@@ -33,7 +33,7 @@ STEPWISE: ParameterTable = PENALTY | {
 def penalties(penalty: Any, alpha: Any, l1_ratio: Any) -> dict[str, float]:
     """λ, λ₁ and λ₂ from scikit-learn's parameters."""
     if l1_ratio is None and penalty == "elasticnet":
-        raise ValueError("penalty='elasticnet' needs l1_ratio, a number from 0 to 1; got None")
+        raise ValueError("l1_ratio must be set when penalty is 'elasticnet': a number from 0 to 1; got None")
     alpha, share = float(alpha), l1_ratio if penalty == "elasticnet" else float(penalty == "l1")
     return {"alpha": alpha, "l1": alpha * share, "l2": alpha * (1 - share) if penalty is not None else 0.0}
 
@@ -63,6 +63,9 @@ def step_fields(model: Any, margin_loss: str) -> dict[str, Any]:
     }
 
 
+OF_ALL_LABELS = ("hinge", "log_loss", "squared_hinge", "perceptron")  # what "auto" takes for one model
+
+
 def _probabilistic(model: "SGDClassifier") -> bool:
     if model.loss not in ("log_loss", "modified_huber"):
         raise AttributeError(
@@ -82,7 +85,7 @@ class SGDClassifier(OnlineClassifier):
     loss : {"hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", "squared_error", "huber", \
 "epsilon_insensitive", "squared_epsilon_insensitive"}
         For more than two labels, "multinomial": Crammer and Singer's hinge, its square and what goes on straight, the
-        softmax's log loss. The last four are `SGDRegressor`'s, of the target ±1: two labels, or "ovr".
+        softmax's log loss. The last four are `SGDRegressor`'s, of the target ±1, for each label against the rest.
     penalty : {"l2", "l1", "elasticnet", None}
         Which norms of θ the objective has; L1 excludes `average`, but with "ftrl".
     alpha : float
@@ -91,9 +94,10 @@ class SGDClassifier(OnlineClassifier):
         With "elasticnet": λ₁ = λ·l1_ratio, λ₂ = λ·(1 − l1_ratio). None with other penalties only.
     fit_intercept : bool
         Learn b, the weight of a feature that is always 1.
-    multi_class : {"multinomial", "ovr"}
+    multi_class : {"auto", "multinomial", "ovr"}
         Of more than two labels: one model of all, in which a row moves its label against those that score too high;
-        or, scikit-learn's, a model for each label against the rest, all of them learnt in one pass.
+        or, scikit-learn's, a model for each label against the rest, all of them learnt in one pass. "auto" is the first
+        for the losses "hinge", "log_loss", "squared_hinge" and "perceptron", and the second for the others.
     intercept_decay : float or None
         The intercept's share of each step but those of "adagrad" and "ftrl", which have rates of their own. It is in
         every row, where other features are rare, and with the whole step it would follow the last labels. None: 0.01
@@ -189,7 +193,7 @@ class SGDClassifier(OnlineClassifier):
 
     _takes_indicators: ClassVar[bool] = True
     _parameters: ClassVar[ParameterTable] = OnlineClassifier._parameters | DECAY | STEPWISE | {
-        "loss": OneOf(*LOSSES), "multi_class": MULTI_CLASS, "project": TRUTH,
+        "loss": OneOf(*LOSSES), "multi_class": OneOf("auto", "multinomial", "ovr"), "project": TRUTH,
     }  # fmt: skip
     loss_functions: ClassVar[dict[str, tuple[Any, ...]]] = LOSS_FUNCTIONS
 
@@ -201,7 +205,7 @@ class SGDClassifier(OnlineClassifier):
         alpha: float = 1e-4,
         l1_ratio: float | None = 0.15,
         fit_intercept: bool = True,
-        multi_class: MultiClass = "multinomial",
+        multi_class: Literal["auto", "multinomial", "ovr"] = "auto",
         intercept_decay: float | None = None,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -256,6 +260,10 @@ class SGDClassifier(OnlineClassifier):
         self.callback = callback
         self.grow_features = grow_features
 
+    @property
+    def _one_vs_rest(self) -> bool:
+        return super()._one_vs_rest or (self.multi_class == "auto" and self.loss not in OF_ALL_LABELS)
+
     def _rule(self) -> dict[str, Any]:
         fields = step_fields(self, "hinge")
         if self.project and self.learning_rate != "pegasos":
@@ -275,7 +283,8 @@ class SGDClassifier(OnlineClassifier):
     def _check_labels(self, n_labels: int) -> None:
         if n_labels > 2 and self.loss in OF_RESIDUALS and not self._one_vs_rest:
             raise ValueError(
-                f"loss={self.loss!r} is of the targets ±1, which {n_labels} labels have with multi_class='ovr' only"
+                f"loss={self.loss!r} is of the targets ±1, which {n_labels} labels do not have together: take "
+                "multi_class='ovr'"
             )
 
     @available_if(_probabilistic)

@@ -1,5 +1,6 @@
 """Regression by stochastic gradient descent: the losses of residuals, any schedule, lazy and exact penalties."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from fastlin.core.dataset import Dataset, InMemoryDataset, TargetedRows
 from fastlin.core.estimator import learns
 from fastlin.core.fit_records import FitRecord
 from fastlin.core.sparse_estimator import SparseRegressor
-from fastlin.core.stratified_split import stratified_split
+from fastlin.core.stratified_split import Split, peer_split
 from fastlin.linear.online_config import check_rate
 from fastlin.linear.online_learner import DECAY, Members, OnlineFit, OnlineLearner
 from fastlin.linear.sgd import STEPWISE, step_fields
@@ -236,12 +237,15 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
             raise ValueError("the weight of every row is zero (sample_weight): nothing to learn from")
         given = {"targets": data.targets, "weights": data.weights, "coef": coef_init, "intercept": intercept_init}
         given |= {"X_val": X_val, "y_val": y_val}
+        split = peer_split(self.random_state, again=checkpoint is not None)
 
         def make_rows(members: Members, generator: np.random.Generator, training: TrainingState) -> RowSource:  # noqa: ARG001
             return options.targeted_source(data, members, generator)
 
         def hold_out(generator: np.random.Generator) -> tuple[Members, Any]:
-            members, held = model._validation_rows(X_val, y_val, rows, data, generator)
+            members, held = model._validation_rows(
+                X_val, y_val, rows, data, lambda alike: split(alike, float(self.validation_fraction), generator)
+            )
             return members, None if held is None else lambda: model._r2(held)
 
         def check_warm_start() -> None:
@@ -305,7 +309,7 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
         return rows, rows.targeted(y, sample_weight, estimator=type(self).__name__)
 
     def _validation_rows(
-        self, X_val: Any, y_val: Any, rows: Dataset, data: TargetedRows, generator: np.random.Generator
+        self, X_val: Any, y_val: Any, rows: Dataset, data: TargetedRows, split: Callable[[Any], Split]
     ) -> tuple[Members, TargetedRows | None]:
         """(the rows to learn from, the rows to validate on, None: there are none)."""
         if X_val is not None or y_val is not None:
@@ -313,17 +317,20 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
         if not self.early_stopping:
             return None, None
         alike = np.zeros(len(data.rows), np.int32)
-        members, chosen = stratified_split(alike, float(self.validation_fraction), generator)
+        members, chosen = split(alike)
         if len(chosen) < 2:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction} holds out {len(chosen)} of {len(alike)} rows, and R² "
                 "is of two at least"
             )
-        return members, TargetedRows(data.rows.take(chosen), data.targets[chosen], np.empty(0))
+        return members, TargetedRows(
+            data.rows.take(chosen), data.targets[chosen], data.weights[chosen] if len(data.weights) else data.weights
+        )
 
     def _r2(self, held: TargetedRows) -> float:
         """The share of the targets' variance that is explained."""
-        return float(r2_score(held.targets, self._scores(InMemoryDataset(held.rows))[:, 0]))
+        weights = held.weights if len(held.weights) else None
+        return float(r2_score(held.targets, self._scores(InMemoryDataset(held.rows))[:, 0], sample_weight=weights))
 
     def _grow(self, model: Self, n_features: int) -> OnlineState:
         """Make room for features, which others see from now on; who still reads the old state keeps it."""

@@ -317,6 +317,11 @@ class LinearSVC(BatchWeights):
                 f"supported with dual={self.dual!r} and multi_class={self.multi_class!r}: an L1 norm wants "
                 "loss='squared_hinge', multi_class='ovr' and no dual ascent"
             )
+        if self.loss == "hinge" and dual is False and self.multi_class == "ovr":
+            raise ValueError(
+                "Unsupported set of arguments: The combination of penalty='l2' and loss='hinge' is not supported with "
+                f"dual={self.dual!r}: the hinge loss has no second derivative, dual=True or 'auto' fits it"
+            )
         return SvmOptions(
             C=float(self.C),
             dual=dual,

@@ -39,6 +39,7 @@ class Stopping:
     tol: float | None
     patience: int
     adaptive: bool = False
+    penalised: bool = False  # by the objective, penalty and all, not by the loss alone
 
 
 class RowSource(Protocol):
@@ -171,7 +172,10 @@ def train_epochs(
     between two pieces of an epoch.
     """
     residuals = data.residuals(state.weights.shape[1] if len(state.total) else 0)
-    training.begin(state, residuals, monitor.maybe_save)
+    by_objective = stopping.penalised and stopping.tol is not None and not score_decides
+    goes_on = training.begin(state, residuals, monitor.maybe_save)
+    if by_objective and not goes_on:
+        training.penalty = state.penalty()
     if generator is not None:
         generator.catch_up()
     try:
@@ -180,10 +184,11 @@ def train_epochs(
             monitor.iterations += 1
             record = _record_of_epoch(state, data, training, monitor.iterations)
             gain = -record["loss"]
+            if by_objective:
+                gain -= training.mean_penalty()
             if (evaluate or monitor.report) and not in_pieces:
                 _flush(state, data, residuals, n_jobs)
             if evaluate:
-                state.settle()
                 with _released(turn):
                     record["validation_score"] = evaluate()
                 gain = record["validation_score"] if score_decides else gain

@@ -123,6 +123,17 @@ class OnlineState(SharedArrays):
     def _intercepts(self) -> NDArray[np.float64]:
         return self.bias[:, : len(self.order)]
 
+    def penalty(self) -> float:
+        """λ₂/2 ‖θ‖² + λ₁ ‖θ‖₁ of the present weights, not of their mean; FTRL's, which are of a whole run, are 0."""
+        l1, l2 = float(self.rule["l1"][0]), float(self.rule["l2"][0])
+        if self.rule["step"] == FTRL or (l1 == 0 and l2 == 0):
+            return 0.0
+        sizes = squares = 0.0
+        for chunk in self.present_weights():
+            sizes += float(np.abs(chunk, dtype=np.float64).sum()) if l1 else 0.0
+            squares += float(np.square(chunk, dtype=np.float64).sum()) if l2 else 0.0
+        return 0.5 * l2 * squares + l1 * sizes
+
     def prune(self, threshold: float) -> int:
         """Forget all of the weights that are smaller: they are 0 as if they had never moved; how many there were."""
         coef = self.column_weights()

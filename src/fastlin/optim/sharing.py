@@ -141,11 +141,21 @@ class SharedArrays(ABC):
         """The weights to predict with of some features, or of those from `start` on."""
         self.bound(learn=False).current(np.empty(0, np.int64) if features is None else features, start, out)
 
-    def bound(self, learn: bool) -> LazyWeights:
+    def present_weights(self) -> Iterator[NDArray[Any]]:
+        """The weights that learn, with all debts paid, a chunk of features at a time: each is gone with the next."""
+        room = np.empty((min(len(self.weights), _features_per_chunk(self.weights)), self.weights.shape[1]),
+                        self.weights.dtype)  # fmt: skip
+        every = np.empty(0, np.int64)
+        for start in range(0, len(self.weights), max(1, len(room))):
+            chunk = room[: len(self.weights) - start]
+            self.bound(learn=False, averages=False).current(every, start, chunk)
+            yield chunk
+
+    def bound(self, learn: bool, averages: bool = True) -> LazyWeights:
         """The arrays as kernels take them, for one call: whoever `learn`s next may replace them."""
         return LazyWeights(
             self.rule, self.clock, self.past, self.weights, self.bias,
-            (self.total, self.squares, self.z, self.root, self.pending),
+            (self.total if averages else self.total[:0], self.squares, self.z, self.root, self.pending),
             (self.debt, self.generation, self.touched), learn,
         )  # fmt: skip
 

@@ -30,6 +30,7 @@ class TrainingState:
         self._shape, self._rule, self._bounds = shape, rule, bounds
         self.best = -np.inf  # of what decides when to stop
         self.n_no_improvement = 0  # epochs in a row
+        self.penalty = 0.0  # of the weights at the beginning of the present epoch
         self.n_seen_before = 0  # instances before the present epoch
         self.segment_order = NO_ROWS  # of length 0 before an epoch
         self.n_segments_done = 0  # segments of those
@@ -39,12 +40,20 @@ class TrainingState:
         self._residuals: Sequence[ScratchArray] = []
         self._saved: CheckpointReader | None = None
 
-    def begin(self, state: OnlineState, residuals: Sequence[ScratchArray], maybe_save: Callable[[], None]) -> None:
-        """Begin, or go on, with what is learnt and what its average keeps for the rows of each segment."""
+    def begin(self, state: OnlineState, residuals: Sequence[ScratchArray], maybe_save: Callable[[], None]) -> bool:
+        """Begin, or go on, with what is learnt and what its average keeps for each segment; whether it goes on."""
         self.online_state, self._residuals, self.maybe_save = state, residuals, maybe_save
+        goes_on = self._saved is not None
         if self._saved is not None:
             self._saved.read_per_row("residual", residuals)
             self._saved = None
+        return goes_on
+
+    def mean_penalty(self) -> float:
+        """About what the penalty was along the epoch that ends here, as the loss is of the rows along it."""
+        assert self.online_state is not None
+        before, self.penalty = self.penalty, self.online_state.penalty()
+        return 0.5 * (before + self.penalty)
 
     def end_epoch(self) -> None:
         """Forget the segments of an epoch."""
@@ -54,9 +63,9 @@ class TrainingState:
         """The weights with all that they owe, and where the run stands."""
         assert self.online_state is not None
         return self.online_state.export(copy=False) | {
-            "best": float(self.best), "stale": self.n_no_improvement, "learnt": self.n_seen_before,
-            "done": self.n_segments_done, "segments": self.segment_order, "carried": self.carried_rows,
-            "residual": list(self._residuals),
+            "best": float(self.best), "stale": self.n_no_improvement, "penalty": self.penalty,
+            "learnt": self.n_seen_before, "done": self.n_segments_done, "segments": self.segment_order,
+            "carried": self.carried_rows, "residual": list(self._residuals),
         }  # fmt: skip
 
     def load_state_dict(self, saved: CheckpointReader) -> None:
@@ -70,6 +79,7 @@ class TrainingState:
         if not fits or any(state.rule[name] != self._rule[name] for name in names):
             saved.reject("weights")
         self.best, self.n_no_improvement = saved.number("best"), saved.integer("stale", 0)
+        self.penalty = saved.number("penalty")
         self.n_seen_before = saved.integer("learnt", 0, int(state.clock["t"][0]))
         segments = self.segment_order = saved.indices("segments", len(self._bounds) - 1)
         if len(np.unique(segments)) != len(segments) or len(segments) not in (0, len(self._bounds) - 1):

@@ -29,7 +29,7 @@ from fastlin.engine.online.minibatch cimport (
 from fastlin.engine.core.csr cimport add_row, prefetch_range, real, score_row
 from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, find_rival, log_loss, margin_loss
 from fastlin.engine.online.update_rules cimport (
-    ADAGRAD, GRADIENT, Counters, ScaleEpoch, UpdateRule, passive_aggressive_step, rate, shrinkage)
+    ADAGRAD, GRADIENT, Counters, ScaleEpoch, UpdateRule, gradient_step, passive_aggressive_step, rate, shrinkage)
 
 cdef double MAX_SCORE = 1e150
 cdef double MAX_GRADIENT = 1e140  # whose square Adagrad sums
@@ -77,7 +77,7 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
     value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
     loss[0] += weight * value
     if slope > 0 and rule.step == GRADIENT:
-        slope *= -weight * step
+        slope = gradient_step(slope, weight * step)
     elif slope > 0:
         slope = passive_aggressive_step(rule, value, squared_distance(rows.indptr, rows.indices, values, first + gold,
                                                                       first + rival),

@@ -20,7 +20,7 @@ from fastlin.engine.core.losses cimport is_mistake, margin_loss, residual_loss
 from fastlin.engine.online.lazy_weights cimport LazyWeights
 from fastlin.engine.online.minibatch cimport DONE, OVERFLOW, TrainingRows, end_step
 from fastlin.engine.online.update_rules cimport (
-    ADAGRAD, GRADIENT, MIRA, Counters, UpdateRule, passive_aggressive_step, rate, shrinkage)
+    ADAGRAD, GRADIENT, MIRA, Counters, UpdateRule, gradient_step, passive_aggressive_step, rate, shrinkage)
 
 cdef extern from *:
     const double MAX_SCORE "1e150"
@@ -70,7 +70,7 @@ cdef inline double infer_column(const UpdateRule* rule, const TrainingRows* rows
     if slope == 0:
         return -1.0
     if goes_by_gradient(rule):
-        slope *= -weight * step
+        slope = gradient_step(slope, weight * step)
     else:
         slope = passive_aggressive_step(rule, value, squared_size(rule, values, m), weight)
         if slope == 0:

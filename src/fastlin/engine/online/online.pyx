@@ -28,8 +28,8 @@ from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, log_loss, lowest_l
 from fastlin.engine.online.one_column cimport (
     MAX_SCORE, OWES, goes_by_gradient, has_one_column, infer_column, one_column_epoch, squared_size)
 from fastlin.engine.online.update_rules cimport (
-    ADAGRAD, AROW, FTRL, MIRA, Counters, ScaleEpoch, UpdateRule, passive_aggressive_step, mira_step, rate,
-    shrinkage)
+    ADAGRAD, AROW, FTRL, MIRA, Counters, ScaleEpoch, UpdateRule, gradient_step, passive_aggressive_step,
+    mira_step, rate, shrinkage)
 
 cdef double MAX_GRADIENT = 1e140  # whose square Adagrad sums
 cdef double MAX_FTRL_GRADIENT = 1e100  # θ√Σg²/η₀ must be a number, too
@@ -73,7 +73,7 @@ cdef double infer_each(const UpdateRule* rule, const TrainingRows* rows, const r
         value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
         loss[0] += share * value
         if by_gradient:
-            slope *= -share * step
+            slope = gradient_step(slope, share * step)
         elif slope > 0:
             slope = passive_aggressive_step(rule, value, norm, share)
         direction[k] = slope if own else -slope
@@ -123,7 +123,7 @@ cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* 
         batch.rival[b] = NO_GRADIENT
         return 0.0
     if goes_by_gradient(rule):
-        slope *= -weight * step
+        slope = gradient_step(slope, weight * step)
     else:
         norm = squared_size(rule, values, m)
         if rule.step == MIRA:

@@ -28,6 +28,7 @@ cdef enum Schedule:
 
 cdef extern from *:
     const double MAX_SQUARES "1e280"       # beyond it a variance is 0 in all but name
+    const double MAX_SLOPE "1e12"          # of a loss, of which a step is made: scikit-learn's
 
 cdef struct UpdateRule:
     int64_t loss
@@ -68,6 +69,11 @@ cdef struct ScaleEpoch:
     double scale
     double average_weight    # [mass]
     double debt
+
+
+cdef inline double gradient_step(double slope, double step) noexcept nogil:
+    """−step·slope; of labels, where a run gone astray may come back as rates fall, slopes are clipped."""
+    return -step * (copysign(MAX_SLOPE, slope) if fabs(slope) > MAX_SLOPE else slope)
 
 
 cdef inline double rate(const UpdateRule* rule, int64_t t) noexcept nogil:
