@@ -1,7 +1,7 @@
 """The loop of k-means: both steps in turns until nothing moves."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray

@@ -39,7 +39,6 @@ class ConvergenceMonitor(FitMonitor):
     ) -> None:
         super().__init__(max_iter, report, checkpoint)
         self.threshold, self.tol, self.certificate = tol * total_weight, tol, certificate
-        self.wants_gradient = wants_gradient
         self._gradient_limit = self.threshold if wants_gradient else inf
         self.nonmonotone = False  # whether the objective may rise on the way
         self._saved_solver = None if self._saved is None else self._saved.header.get("solver")

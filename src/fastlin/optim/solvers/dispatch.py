@@ -31,7 +31,7 @@ def automatic(
     if proximal_newton.has_proximal_newton(problem):
         proximal_newton.minimise(problem, theta, monitor, generator)
         return
-    dense = newton.has_dense_hessian(problem, monitor.wants_gradient)
+    dense = newton.has_dense_hessian(problem)
     if (
         not dense
         and logistic_dual.has_logistic_dual(problem)

@@ -32,7 +32,6 @@ LARGEST_STEP = 5.0  # of a weight's part of a score, where H is too flat to say 
 STEPS = 5.0  # that Newton's method takes with exact steps, at a guess
 PASSES_OF_STEP = 3.0  # epochs of dual ascent that a step's passes cost, beside H
 COST_OF_CALLS = 1e6  # products in the time that a step spends outside its passes
-MAX_COST_OF_EXACT, MAX_WEIGHTS_OF_EXACT = 1e6, 64  # of a Hessian, in products, for answers of many digits
 DUAL_EPOCHS = 40.0  # of dual ascent on few columns
 
 
@@ -77,11 +76,8 @@ def minimise(
             limit = min(MAX_CG_ITERATIONS, 2 * limit) if steady else max(MIN_CG_ITERATIONS, limit // 2)
 
 
-def has_dense_hessian(problem: LogLinearProblem, exact: bool = False) -> bool:
-    """Whether the Hessian is that of few weights, of two labels of rows in memory, and its steps are likely cheap.
-
-    For an `exact` answer a fraction of a millisecond more is cheap, too.
-    """
+def has_dense_hessian(problem: LogLinearProblem) -> bool:
+    """Whether the Hessian is that of few weights, of two labels of rows in memory, and its steps are likely cheap."""
     fits = (
         problem.width == 1
         and isinstance(problem.layout, DenseWeights)
@@ -96,8 +92,6 @@ def has_dense_hessian(problem: LogLinearProblem, exact: bool = False) -> bool:
         design = part.design
         gram = GramRows(design.indptr, design.indices, design.values, problem.n_weights)
         epoch = 2.0 * design.nnz + 20.0 * design.n_rows
-    if exact and gram.cost < MAX_COST_OF_EXACT and problem.n_weights <= MAX_WEIGHTS_OF_EXACT:
-        return True
     step = gram.cost + factoring_cost(problem.size) + PASSES_OF_STEP * epoch + COST_OF_CALLS
     return STEPS * step < DUAL_EPOCHS * epoch
 
