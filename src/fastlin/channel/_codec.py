@@ -9,7 +9,7 @@ from fastlin.channel.edit_channel import EditChannel
 from fastlin.channel.edit_model import N_CODE_POINTS, TRANSPOSE, EditModel, EditRates
 from fastlin.channel.noisy_channel import NoisyChannel
 from fastlin.channel.source import as_source
-from fastlin.core._codec import report_from_state, report_to_state
+from fastlin.core._codec import EM_REPORT, report_from_state, report_to_state
 from fastlin.storage.fields import between, proved, sorted_below
 from fastlin.storage.load_context import LoadContext
 from fastlin.storage.model_codec import ModelCodec, State, or_unfitted, reject_unknown
@@ -44,12 +44,12 @@ EDIT_ARRAYS = "alphabet", "keys", "p"
 def _take_edit_channel(model: EditChannel, packing: Packing) -> State:
     _refuse_serving(model, packing)
     learnt = model._learnt
-    state = report_to_state(model, packing, "bound_") | {name: getattr(learnt, name) for name in EDIT_ARRAYS}
+    state = report_to_state(model, packing, *EM_REPORT) | {name: getattr(learnt, name) for name in EDIT_ARRAYS}
     return state | {"rates": list(learnt.rates)}
 
 
 def _give_edit_channel(model: EditChannel, state: State, _: LoadContext) -> None:
-    report_from_state(model, state, "bound_")
+    report_from_state(model, state, *EM_REPORT)
     reject_unknown(state, *EDIT_ARRAYS, "rates")
     alphabet = proved(state["alphabet"], "alphabet", np.int32, (None,), sorted_below(N_CODE_POINTS))
     N = len(alphabet) + 2

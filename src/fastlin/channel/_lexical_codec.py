@@ -15,7 +15,7 @@ from fastlin.channel.word_alignment import (
     TabulatedAlignment,
     UniformAlignment,
 )
-from fastlin.core._codec import report_from_state, report_to_state
+from fastlin.core._codec import EM_REPORT, report_from_state, report_to_state
 from fastlin.lm._ngram_codec import give_vocabulary, take_vocabulary
 from fastlin.lm.sentences import MARKUPS, SentenceReader
 from fastlin.lm.vocabulary import MARKS, UNKNOWN
@@ -33,7 +33,7 @@ def _take(model: LexicalChannel, packing: Packing) -> State:
     if packing.serving:
         raise ValueError("a LexicalChannel is saved as it is: dtype and prune are for weights")
     learnt = model._learnt
-    return report_to_state(model, packing, "bound_") | {
+    return report_to_state(model, packing, *EM_REPORT) | {
         "source": take_vocabulary(learnt.source),
         "observed": take_vocabulary(learnt.observed),
         "table": {name: getattr(learnt.table, name) for name in TABLE},
@@ -46,7 +46,7 @@ def _take(model: LexicalChannel, packing: Packing) -> State:
 
 
 def _give(model: LexicalChannel, state: State, _: LoadContext) -> None:
-    report_from_state(model, state, "bound_")
+    report_from_state(model, state, *EM_REPORT)
     reject_unknown(state, "source", "observed", "table", "alignment", "markup", "null", "ratio", "counts")
     source, observed = give_vocabulary(state["source"]), give_vocabulary(state["observed"])
     null, ratio = state["null"], state["ratio"]

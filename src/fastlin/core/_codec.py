@@ -14,6 +14,7 @@ from fastlin.validation import CONTAINERS
 from fastlin.validation.parameter_kinds import PLAIN
 
 REPORT = ("history_", "objective_", "certificate_", "converged_", "n_iter_")  # what is told of a fit
+EM_REPORT = ("bound_", "restart_scores_")  # and of one by EM
 MOST = 1e290  # of a count: so many as there may be still have a sum
 COUNTS = Law(between(0, MOST).holds, "counts, none below 0 or too large to be added")
 HISTORY = ("history_", "path_")

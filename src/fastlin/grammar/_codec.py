@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core._codec import COUNTS, report_from_state, report_to_state
+from fastlin.core._codec import COUNTS, EM_REPORT, report_from_state, report_to_state
 from fastlin.grammar.binarize import Symbol
 from fastlin.grammar.from_hmm import HMMLexicon
 from fastlin.grammar.lexicon import Lexicon, LexiconOptions, TagScorer
@@ -221,7 +221,7 @@ def give_form(state: State, parser: Any) -> TreeForm:
 def _take_grammar(model: PCFG, packing: Packing) -> State:
     learnt = model._learnt
     rules = learnt.rules
-    return report_to_state(model, packing, "bound_") | {
+    return report_to_state(model, packing, *EM_REPORT) | {
         "symbols": _take_symbols(rules.symbols),
         "rules": {name: getattr(rules, name) for name in RuleCounts._fields},
         "counts": learnt.counts._asdict(),
@@ -233,7 +233,7 @@ def _take_grammar(model: PCFG, packing: Packing) -> State:
 
 
 def _give_grammar(model: PCFG, state: State, context: LoadContext) -> None:
-    report_from_state(model, state, "bound_")
+    report_from_state(model, state, *EM_REPORT)
     form = give_form(state, model)
     reject_unknown(state, "symbols", "rules", "counts", "log_weights", "lexicon", "flat")
     reject_unknown(state["rules"], *RuleCounts._fields)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from fastlin.core._codec import report_from_state, report_to_state
+from fastlin.core._codec import EM_REPORT, report_from_state, report_to_state
 from fastlin.lm._ngram_codec import (
     give_backoff_model,
     give_vocabulary,
@@ -209,7 +209,7 @@ def _give_word_classes(model: WordClasses, state: State, _: LoadContext) -> None
 def _take_class_bigram(model: ClassBigramModel, packing: Packing) -> State:
     _refuse_serving(model, packing)
     learnt = model._learnt
-    return report_to_state(model, packing, "bound_") | {
+    return report_to_state(model, packing, *EM_REPORT) | {
         "vocabulary": take_vocabulary(learnt.model.vocabulary),
         "class_given": learnt.model.class_given,
         "word_given": learnt.model.word_given,
@@ -219,7 +219,7 @@ def _take_class_bigram(model: ClassBigramModel, packing: Packing) -> State:
 
 
 def _give_class_bigram(model: ClassBigramModel, state: State, _: LoadContext) -> None:
-    report_from_state(model, state, "bound_")
+    report_from_state(model, state, *EM_REPORT)
     reject_unknown(state, "vocabulary", "class_given", "word_given", "n_classes", "reader")
     vocabulary, n_classes = give_vocabulary(state["vocabulary"]), state["n_classes"]
     if type(n_classes) is not int or not 1 <= n_classes <= len(vocabulary):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from fastlin.core._codec import (
+    EM_REPORT,
     packed_counts,
     proved_counts,
     report_from_state,
@@ -16,11 +17,11 @@ from fastlin.storage.weight_packing import Packing
 
 def mixture_to_state(model: Any, packing: Packing) -> State:
     model._check_fitted()
-    return report_to_state(model, packing, "bound_") | packed_counts(model, model._counts, packing)
+    return report_to_state(model, packing, *EM_REPORT) | packed_counts(model, model._counts, packing)
 
 
 def _mixture_from_state(model: Any, state: State, context: LoadContext) -> None:
-    report_from_state(model, state, "bound_")
+    report_from_state(model, state, *EM_REPORT)
     features, components = proved_counts(state, None, context)
     reject_unknown(state)
     model._counts, model.n_features_in_ = ClassCounts(features, components, model._prior(len(features))), len(features)

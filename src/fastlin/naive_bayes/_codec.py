@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core._codec import (
+    EM_REPORT,
     container_from_state,
     container_to_state,
     packed_counts,
@@ -81,7 +82,7 @@ def _semi_supervised_to_state(model: Any, packing: Packing) -> State:
 
 
 def _semi_supervised_from_state(model: Any, state: State, context: LoadContext) -> None:
-    report_from_state(model, state, "bound_", *CHOSEN)
+    report_from_state(model, state, *EM_REPORT, *CHOSEN)
     classes, families = proved_labels(state.pop("classes")), _proved_families(state.pop("families"))
     features, components = proved_counts(state, int(families[-1]), context)
     reject_unknown(state)

@@ -1,6 +1,6 @@
 """What a model file holds of a hidden Markov model: its counts."""
 
-from fastlin.core._codec import COUNTS, packed_counts, proved_counts, report_from_state, report_to_state
+from fastlin.core._codec import COUNTS, EM_REPORT, packed_counts, proved_counts, report_from_state, report_to_state
 from fastlin.core.class_counts import ClassCounts
 from fastlin.sequence._codec import proved_table, shared_from_state, shared_to_state
 from fastlin.sequence.hmm.emissions import NO_PRIOR
@@ -12,14 +12,14 @@ from fastlin.storage.weight_packing import Packing
 
 
 def _hmm_to_state(model: HMM, packing: Packing) -> State:
-    state = shared_to_state(model, packing) | report_to_state(model, packing, "bound_")
+    state = shared_to_state(model, packing) | report_to_state(model, packing, *EM_REPORT)
     start, steps, ends = model._state.transitions.tables()
     state |= {"start": start, "steps": steps, "ends": ends, "hidden": model._hidden, "words": model._words}
     return state | packed_counts(model, model._state.counts, packing)
 
 
 def _hmm_from_state(model: HMM, state: State, context: LoadContext) -> None:
-    report_from_state(model, state, "bound_")
+    report_from_state(model, state, *EM_REPORT)
     K, order = len(state["classes"]), model.order
     if order not in (1, 2):
         raise ValueError(f"a model of order {order!r:.60}")
