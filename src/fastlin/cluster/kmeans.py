@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from fastlin import validation
 from fastlin.cluster.centre_model import CentreModel, soft_kernel
+from fastlin.cluster.few_clusters import FEW_CLUSTERS, make_step
 from fastlin.cluster.kmeans_data import (
     MAX_ABS_CENTRE,
     as_centres,
@@ -20,7 +21,7 @@ from fastlin.cluster.kmeans_data import (
     normalize_rows,
     scaled,
 )
-from fastlin.cluster.kmeans_steps import FEW_CLUSTERS, KMeansState, make_step
+from fastlin.cluster.kmeans_steps import KMeansState
 from fastlin.cluster.lloyd import LloydRun, run_lloyd
 from fastlin.cluster.seeding import RowPartitions
 from fastlin.core.callbacks import Report, make_callback, tell

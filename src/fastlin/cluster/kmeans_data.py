@@ -11,6 +11,8 @@ from fastlin import validation
 from fastlin.cluster.kmeans_steps import MIN_WEIGHT_SHARE, KMeansData, reciprocal
 from fastlin.cluster.seeding import choose_seeds, owned, squared_norms, take
 from fastlin.data.scratch import ScratchSpace
+from fastlin.engine.core.csr_view import CSRView
+from fastlin.engine.solvers import kmeans
 from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.partitions import Partitions
@@ -24,11 +26,13 @@ MAX_ABS_CENTRE = 1e100
 
 def feature_variance(pieces: Pieces, n_columns: int) -> tuple[float, NDArray[np.float64]]:
     """The mean variance of the features, and ‖x‖² of every row."""
-    of_columns, squares = np.zeros((n_columns, 1)), []
+    sums, squares = np.zeros(n_columns), []
     for _, rows in pieces():
-        parallel.backward(rows, np.ones((len(rows), 1)), of_columns, 1)
+        for start, stop in parallel.row_blocks(rows, 1):
+            block = slice(rows.indptr[start], rows.indptr[stop])
+            kmeans.add_columns_up(CSRView(rows.indptr, rows.indices[block], rows.values[block], start, stop), sums)
         squares.append(squared_norms(rows))
-    sums, norms = of_columns[:, 0], np.concatenate(squares)
+    norms = np.concatenate(squares)
     shift = float(np.sum((sums / len(norms)) ** 2))
     return max(float(norms.mean()) - shift, 0.0) / n_columns, norms
 

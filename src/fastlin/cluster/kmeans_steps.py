@@ -6,7 +6,7 @@ what that costs, `maximise` moves the centres to where it costs least.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from fastlin.optim.partitions import Partition, Partitions, PerRowArrays, column
 from fastlin.optim.weight_layouts import DenseWeights
 from fastlin.runtime import parallel
 
-FEW_CLUSTERS = 4  # of which all sums are added up anew, over the rows
 TRANSPOSED_NUMBERS = 1 << 14  # numbers of a matrix that are turned at a time
 CANCELLED_SHARE = 1 / 1024  # a ‖S‖² below this share of what it has been has lost digits
 ROUNDING = 4 * np.finfo(np.float64).eps  # of 2 − 2 cos
@@ -51,12 +50,14 @@ class KMeansData(NamedTuple):
 class KMeansState(ABC):
     """Centres, and the points that they are fitted to."""
 
+    min_columns: ClassVar[int] = 0  # of the sums as kernels take them; those beyond the clusters are zeros
+
     def __init__(self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         self.points, self.K, self.spherical, self.workers = points, n_clusters, spherical, workers
         self.parts = points.parts
         self.data = workers.passes(points.parts)
-        self.by_rows = len(self.parts) == 1 and not self.data.at(0, _has_columns)
-        self.sums = aligned_zeros((self.parts.n_features, n_clusters))
+        self.padded = aligned_zeros((self.parts.n_features, max(n_clusters, self.min_columns)))
+        self.sums = self.padded[:, :n_clusters]
         self.starts = np.cumsum([0, *self.parts.sizes])
         self.labels_of_rows = self.data.allocate("labels", 1, np.int32)
         self.best_of_rows = self.data.allocate("best", 1)  # the score of the nearest centre
@@ -66,6 +67,10 @@ class KMeansState(ABC):
         """From these centres, [K, X's columns], of norm 1 on the sphere."""
         self.scale, self.squares = np.ones(self.K), squares(centres.T)  # ‖c‖²
         self.unseen = np.zeros(self.K)  # the part of it that is of features no row has
+        self._spread(centres)
+
+    def _spread(self, centres: NDArray[np.float64]) -> None:
+        """Write the centres to the sums."""
         for block, places in self._columns():
             columns = centres[:, block].T.copy()
             self.sums[places[places >= 0]] = columns[places >= 0]
@@ -122,19 +127,14 @@ class KMeansState(ABC):
     def assign(self) -> None:
         """The nearest centre of each row, and its score."""
         of_rows = self.labels_of_rows, self.best_of_rows
-        if self.by_rows:
-            four = aligned_zeros((len(self.sums), FEW_CLUSTERS))
-            four[:, : self.K] = self.sums
-            self.data.each(_assign_few, *of_rows, four, self.scale, self.shift)
-        else:
-            self.data.each(_assign, *of_rows, self.sums, self.scale, self.shift)
+        self.data.each(_assign, *of_rows, self.sums, self.scale, self.shift)
         self.labels, self.best = (self.data.gather(each)[:, 0] for each in of_rows)
 
     def distances(self) -> NDArray[np.float64]:
         """What each row adds to the objective where it belongs to one centre, per weight: ‖x − c‖²; 1 − cos."""
         if self.spherical:
             return np.maximum(1 - self.best, 0.0)
-        return np.concatenate(self.data.each(_distances, self.labels_of_rows, self.sums, self.scale, self.squares))
+        return np.concatenate(self.data.each(_distances, self.labels_of_rows, self.padded, self.scale, self.squares))
 
     def farthest(self, n: int) -> NDArray[np.int64]:
         """So many rows, farthest from their centres first: not more than there are, none if all lie on centres."""
@@ -155,8 +155,7 @@ class LloydStep(KMeansState):
 
     def __init__(self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         super().__init__(points, n_clusters, spherical, workers)
-        begun = self.by_rows or len(self.parts) > 1
-        self.fresh = aligned_zeros(self.sums.shape if begun else (0, self.K))  # sums on the way
+        self.fresh = aligned_zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
         # The clusters whose sums hold the rows, not the labels of relocated ones, and whether they are others now.
         self.owners = self.data.allocate("owners", 1, np.int32)
         self.changed = self.data.allocate("changed", 1, np.uint8)
@@ -188,18 +187,12 @@ class LloydStep(KMeansState):
         return {"objective": max(objective, 0.0), "changed": int(np.count_nonzero(self.labels != previous))}
 
     def maximise(self) -> dict[str, Any]:
-        owners, relocated = self._relocate()
-        mass = self.points.masses(owners, self.K)
+        owners, mass, relocated = self._relocate()
         empty = mass == 0
         lost = self.sums[:, empty] * self.scale[empty]
-        if not self.whole:
-            changed = owners[:, np.newaxis] != self.data.gather(self.owners)
-            self.whole = self.by_rows and bool(changed.any())
-            self.data.scatter(self.changed, changed.view(np.uint8))
-        self.data.scatter(self.owners, owners[:, np.newaxis])
         before = self.scale
         after = before if self.spherical else reciprocal(mass, ~empty)
-        left, came, across, moved = self._sum(before, after)
+        left, came, across, moved = self._sum(owners, before, after)
         rest = np.zeros(self.K) if self.whole else np.maximum(self.of_sums - left, 0.0)  # of features not touched
         self.of_sums = self._exact(rest + came)
         if self.spherical:
@@ -222,23 +215,31 @@ class LloydStep(KMeansState):
             self.sums[:, dead] = self.sums[:, [heaviest]]
             self.scale[dead], self.squares[dead] = self.scale[heaviest], self.squares[heaviest]
 
-    def _relocate(self) -> tuple[NDArray[np.int32], int]:
-        """The labels, but rows that are farthest from their centres go to clusters that have none; how many do."""
-        owners = self.labels.copy()
-        empty = np.flatnonzero(self.points.masses(owners, self.K) == 0)
-        far = self.farthest(len(empty))
-        owners[far] = empty[: len(far)]
-        return owners, len(far)
+    def _relocate(self) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
+        """The labels, but rows that are farthest from their centres go to clusters that have none; how many do.
 
-    def _sum(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum the features anew that a changed row has; what `means.renew` finds, for each cluster."""
-        if self.by_rows:
-            if not self.whole:
-                return np.zeros((4, self.K))
-            return self._fold(_sum_rows, self.owners, before, after)
+        Between both, what the rows of each cluster weigh then.
+        """
+        mass = self._masses()
+        empty = np.flatnonzero(mass == 0)
+        if not len(empty):
+            return self.labels, mass, 0
+        owners, far = self.labels.copy(), self.farthest(len(empty))
+        owners[far] = empty[: len(far)]
+        return owners, self.points.masses(owners, self.K), len(far)
+
+    def _masses(self) -> NDArray[np.float64]:
+        """What the rows of each cluster weigh."""
+        return self.points.masses(self.labels, self.K)
+
+    def _sum(self, owners: NDArray[np.int32], before: NDArray[np.float64], after: NDArray[np.float64]) -> Any:
+        """Sum the features anew that a changed row has; what `kmeans.update_sums` finds, for each cluster."""
         touched = np.full(self.parts.n_features, self.whole, np.uint8)
         if not self.whole:
+            changed = owners[:, np.newaxis] != self.data.gather(self.owners)
+            self.data.scatter(self.changed, changed.view(np.uint8))
             self.data.fold(_mark_changed, self.changed, self.K, into=(touched,))
+        self.data.scatter(self.owners, owners[:, np.newaxis])
         return self._fold(_update_sums, self.owners, touched, before, after)
 
     def _fold(self, work: Any, *arguments: Any) -> NDArray[np.float64]:
@@ -303,15 +304,6 @@ class SoftStep(KMeansState):
         self.sums[features, k] = values
 
 
-def make_step(
-    points: KMeansData, n_clusters: int, spherical: bool, temperature: float | None, workers: parallel.WorkerPool
-) -> KMeansState:
-    """The steps of k-means, hard without a temperature."""
-    if temperature is None:
-        return LloydStep(points, n_clusters, spherical, workers)
-    return SoftStep(points, n_clusters, spherical, workers, temperature)
-
-
 # The work on a partition
 
 
@@ -334,45 +326,6 @@ def _assign(
         kmeans.assign_nearest(_scores(part, sums, start, stop), scale, shift, labels[start:stop], best[start:stop])
 
     part.map_blocks(work, row_blocks, len(scale))
-
-
-def _assign_few(
-    part: Partition,
-    labels_of_rows: PerRowArrays,
-    best_of_rows: PerRowArrays,
-    four: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    shift: NDArray[np.float64],
-) -> None:
-    """`_assign` of up to four clusters, whose sums a row's loop reads at once."""
-    labels, best = part.map(labels_of_rows)[:, 0], part.map(best_of_rows)[:, 0]
-
-    def work(start: int, stop: int) -> None:
-        some = CSRView(*part.design.rows(start, stop), start, stop)
-        kmeans.assign_few(some, four, scale, shift, labels[start:stop], best[start:stop])
-
-    part.map_blocks(work, row_blocks, len(scale))
-
-
-def _has_columns(part: Partition) -> bool:
-    return part.design.has_columns
-
-
-def _sum_rows(
-    part: Partition,
-    owners: PerRowArrays,
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    fresh: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """`_update_sums` of all features, in one thread: a sum has one writer."""
-    labels, weights, found = part.map(owners)[:, 0], part.labels.weights, np.zeros((4, len(before)))
-    for start, stop in part.blocks(row_blocks, 1):
-        some = CSRView(*part.design.rows(start, stop), start, stop)
-        kmeans.sum_rows(some, labels[start:stop], weights[start:stop], fresh)
-    kmeans.exchange_sums(before, after, fresh, sums, found)
-    return found
 
 
 def _distances(

