@@ -25,6 +25,7 @@ from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.epochs import Stopping, train_epochs
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.online_state import OnlineState
+from fastlin.optim.solvers.dispatch import SOLVERS
 from fastlin.optim.training_state import TrainingState
 from fastlin.optim.update_rules import GRADIENT, PASSIVE_AGGRESSIVE, make_rule
 from fastlin.optim.weight_layouts import DenseWeights
@@ -401,7 +402,7 @@ class CandidateClassifier(MaxentClassifier):
             def install() -> None:
                 self.coef_ = spread_out(parts.features, n_features, theta[:, np.newaxis], means, dtype).T
 
-            self._optimise(problem, theta, solver, self._reporter(install, None), checkpoint)
+            self._optimise(problem, theta, SOLVERS[solver], self._reporter(install, None), checkpoint)
             install()
 
     def _maximise_margin(self, data: GroupedRows, checkpoint: Checkpoint) -> None:

@@ -26,6 +26,7 @@ from fastlin.optim.design import Design
 from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, OneVsRestLikelihood
 from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
+from fastlin.optim.solvers.dispatch import SOLVERS, automatic_after
 from fastlin.optim.warm_starts import start_in_span
 from fastlin.optim.weight_groups import WeightGroups
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
@@ -290,7 +291,10 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
                     self.intercept_ = np.where(spread.scores == 0, self.intercept_, spread.scores)
 
             report = self._reporter(lambda: install(theta.copy()), evaluate)
-            self._optimise(problem, theta, solver, report, checkpoint)
+            solve = SOLVERS[solver]
+            if solver == "auto" and before and hasattr(before[0], "history_"):
+                solve = automatic_after(before[0].history_)
+            self._optimise(problem, theta, solve, report, checkpoint)
             install(theta)
 
     # What was learnt

@@ -19,7 +19,7 @@ from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
 from fastlin.optim.solvers import owlqn
-from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS, SPARSE
+from fastlin.optim.solvers.dispatch import ALIASES, SOLVERS, SPARSE, Solver
 from fastlin.optim.weight_layouts import WeightLayout
 from fastlin.storage import Checkpoint
 from fastlin.validation.parameter_kinds import (
@@ -159,7 +159,7 @@ class MaxentClassifier(SparseClassifier):
         self,
         problem: LogLinearProblem,
         theta: NDArray[np.float64],
-        solver: str,
+        solver: Solver,
         report: Any,
         checkpoint: CheckpointTarget | None,
     ) -> None:
@@ -167,7 +167,7 @@ class MaxentClassifier(SparseClassifier):
         certificate = Certificate(problem, self.tol) if has_dual(problem.prior) else None
         monitor = self._convergence_monitor(problem, report, checkpoint, certificate)
         seed = 0 if self.random_state is None else self.random_state
-        SOLVERS[solver](problem, theta, monitor, validation.as_generator(seed))
+        solver(problem, theta, monitor, validation.as_generator(seed))
         self._record(problem, theta, monitor)
 
     def _convergence_monitor(

@@ -43,9 +43,12 @@ cdef extern from *:
                 *(fastlin_four *)(out + k) = ((a + b) + c) + d;                                                    \
             }                                                                                                      \
         }
+    /* x as a number, which no compiler may multiply and add in one: w x has to come and go as the same number. */
+    static inline double fastlin_rounded(double x) { volatile double y = x; return y; }
     FASTLIN_FOUR(fastlin_four_floats, float)
     FASTLIN_FOUR(fastlin_four_doubles, double)
     """
+    double rounded "fastlin_rounded"(double) noexcept nogil
     void score_four_floats "fastlin_four_floats"(double*, const double*, const int32_t*, const float*,
                                                  Py_ssize_t) noexcept nogil
     void score_four_doubles "fastlin_four_doubles"(double*, const double*, const int32_t*, const double*,
@@ -157,7 +160,7 @@ def move_rows(CSRView rows not None, const int32_t[::1] labels, const double[::1
 
 
 cdef Py_ssize_t move(CSRView rows, const number* values, const int32_t[::1] labels, const double[::1] weights,
-               int32_t[::1] owners, double* S, double* rest) noexcept nogil:
+                     int32_t[::1] owners, double* S, double* rest) noexcept nogil:
     cdef int64_t p, cell
     cdef Py_ssize_t i, n, moved = 0
     cdef int32_t old, new
@@ -172,7 +175,7 @@ cdef Py_ssize_t move(CSRView rows, const number* values, const int32_t[::1] labe
             weight = weights[n]
         for p in range(rows.indptr[i], rows.indptr[i + 1]):
             cell = FOUR * <int64_t>rows.indices[p]
-            x = weight * values[p]
+            x = rounded(weight * values[p])
             if old >= 0:
                 add_exactly(S + cell + old, rest + cell + old, -x)
             add_exactly(S + cell + new, rest + cell + new, x)

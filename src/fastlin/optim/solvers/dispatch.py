@@ -1,6 +1,7 @@
 """The solvers by name, and which problems each can solve."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from fastlin.optim.solvers import (
     sgd,
 )
 
+ROW_COST = 30.0  # of dual ascent beside a row's non-zeros, in those
+MAX_DUAL_COST = 60.0  # passes over the non-zeros: a few steps of Newton's method, which begins near its end
+
 Solver = Callable[[LogLinearProblem, NDArray[np.float64], ConvergenceMonitor, np.random.Generator], None]
 
 
@@ -28,12 +32,44 @@ def automatic(
     Of few columns Newton's steps are exact, and dual ascent is not tried.
     L-BFGS goes on where Newton's method finds nothing to gain.
     """
+    solve(problem, theta, monitor, generator, tries_dual=True)
+
+
+def automatic_after(history: list[dict[str, Any]]) -> Solver:
+    """`automatic` of a fit that begins where another ended, with another strength of the prior, given its history.
+
+    Once dual ascent has become slow it stays so on the way to weaker priors, where Newton's method begins near its end.
+    """
+
+    def automatic_from_there(
+        problem: LogLinearProblem,
+        theta: NDArray[np.float64],
+        monitor: ConvergenceMonitor,
+        generator: np.random.Generator,
+    ) -> None:
+        n_rows, nnz = problem.partitions.n_rows, sum(problem.partitions.n_non_zeros)
+        cost_of_epoch = 1 + ROW_COST * n_rows / max(nnz, 1)
+        slow = "epochs" not in history[-1] or history[-1]["epochs"] * cost_of_epoch > MAX_DUAL_COST
+        solve(problem, theta, monitor, generator, tries_dual=not slow)
+
+    return automatic_from_there
+
+
+def solve(
+    problem: LogLinearProblem,
+    theta: NDArray[np.float64],
+    monitor: ConvergenceMonitor,
+    generator: np.random.Generator,
+    tries_dual: bool,
+) -> None:
+    """`automatic`, with dual ascent or without."""
     if proximal_newton.has_proximal_newton(problem):
         proximal_newton.minimise(problem, theta, monitor, generator)
         return
     dense = newton.has_dense_hessian(problem)
     if (
         not dense
+        and tries_dual
         and logistic_dual.has_logistic_dual(problem)
         and not (monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs"))
     ):

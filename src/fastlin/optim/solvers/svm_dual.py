@@ -89,6 +89,7 @@ class LabelBlock:
         self.value, self.gap, self.objective = 0.0, np.inf, np.inf
         self.visits = self.size = 0  # in this epoch, and in this round
         self.measured, self.finished, self.cancelled = False, False, False
+        self._kept: tuple[svm_dual.BlockWeights, RowState, svm_dual.RowDuals] | None = None  # as kernels take them
 
     @staticmethod
     def _allocate(scratch: ScratchSpace, size: int, width: int) -> RowState:
@@ -130,8 +131,8 @@ class LabelBlock:
                 parallel.backward(block.rows, again, self.weights, None)
                 total += again.sum(axis=0)
         if costs.scaling:
-            self.bias = intercept[self.columns] / costs.scaling
-            self.intercept_lag = self.bias - costs.scaling * total
+            self.bias[:] = intercept[self.columns] / costs.scaling
+            self.intercept_lag[:] = self.bias - costs.scaling * total
 
     def state_dict(self) -> State:
         """What the epochs have changed."""
@@ -184,9 +185,8 @@ class LabelBlock:
 
     def visit(self, block: SegmentBlock, rows: slice) -> None:
         """A visit of a segment in a round: to some of its rows, those that are due."""
-        position, weights = 0, self._bound()
-        with self.rows_of(block.number) as kept:
-            duals = svm_dual.RowDuals(kept.alpha, kept.gaps, kept.skip, kept.wait)
+        position = 0
+        with self._bound_rows(block.number) as (weights, kept, duals):
             skip = np.ascontiguousarray(kept.skip[rows])
             order = np.empty(len(skip), np.int64)
             order = order[: svm_dual.due_rows(skip, order)] * rows.step + rows.start
@@ -196,6 +196,17 @@ class LabelBlock:
                 position = svm_dual.coordinate_epoch(weights, block.bound, duals, order, position, BUDGET)
             self.gaps[block.number] = kept.gaps.sum()
         self.size += len(order)
+
+    @contextmanager
+    def _bound_rows(self, index: int) -> Iterator[tuple[svm_dual.BlockWeights, RowState, svm_dual.RowDuals]]:
+        """Weights, and the state of the rows of a segment, as the kernels take them."""
+        if self._kept is None:
+            with self.rows_of(index) as kept:
+                found = self._bound(), kept, svm_dual.RowDuals(kept.alpha, kept.gaps, kept.skip, kept.wait)
+                self._kept = found if self.problem.stays else None
+                yield found
+        else:
+            yield self._kept
 
     def end_round(self) -> None:
         """What the round says about the next one, and about the end."""
@@ -310,7 +321,7 @@ class SvmDualSolver:
         visits = -(-VISITS_PER_ROUND // n) if n > 1 else 1
         for part in parts:
             part.begin_round()
-        for visit in self.generator.permutation(n * visits).tolist():
+        for visit in self.generator.permutation(n * visits).tolist() if n > 1 else (0,):
             with self.problem.block(visit % n) as block:
                 self._map_blocks(parts, partial(LabelBlock.visit, block=block, rows=slice(visit // n, None, visits)))
         for part in parts:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.data import Segment
-from fastlin.data.scratch import ScratchSpace
+from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import svm_dual
 from fastlin.validation import CSRRows
@@ -86,6 +86,7 @@ class SvmProblem:
     def __init__(self, corpus: Any, costs: SvmObjective, scratch: ScratchSpace, targets: Floats = NO_TARGETS) -> None:
         self.corpus, self.objective, self.scratch, self.targets = corpus, costs, scratch, targets
         self.sizes = np.diff(corpus.bounds).tolist()
+        self._bound: SegmentBlock | None = None
         self.C, self.norms = [scratch.zeros(size) for size in self.sizes], [scratch.zeros(size) for size in self.sizes]
         self.own_C = [scratch.zeros(size) for size in self.sizes] if costs.weighs_positive else self.C
         weight, squares = np.sum([self._prepare(corpus.segment(b.number), b) for b in self.blocks()], axis=0).tolist()
@@ -100,9 +101,23 @@ class SvmProblem:
             with C.map() as its_C, norms.map() as its_norms:
                 self._add_intercept_curvature(its_C, its_norms)
 
+    @property
+    def stays(self) -> bool:
+        """Whether there is one segment, whose arrays stay in memory: what is bound to them may stay bound."""
+        return len(self.sizes) == 1 and type(self.C[0]) is ScratchArray
+
     @contextmanager
     def block(self, index: int) -> Iterator[SegmentBlock]:
         """A segment and what belongs to it."""
+        if self._bound is not None:
+            yield self._bound
+            return
+        with self._open(index) as block:
+            self._bound = block if self.stays else None
+            yield block
+
+    @contextmanager
+    def _open(self, index: int) -> Iterator[SegmentBlock]:
         segment = self.corpus.segment(index)
         with self.C[index].map() as C, self.own_C[index].map() as own_C, self.norms[index].map() as norms:
             rows = segment.rows
