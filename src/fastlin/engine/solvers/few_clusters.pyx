@@ -58,7 +58,7 @@ cdef enum:
     FOUR = 4
 
 
-cdef struct Centres:
+cdef struct CentreScales:
     double[FOUR] scale               # of the sums; 0 beyond the clusters,
     double[FOUR] shift               # where the shift leaves a score of −∞
 
@@ -76,7 +76,7 @@ def assign_few(CSRView rows not None, const double[:, ::1] S, const double[::1] 
 
     Returns Σ w best, the number of labels that are not what they were, and Σ w of each cluster.
     """
-    cdef Centres centres
+    cdef CentreScales centres
     cdef double[2 + FOUR] found
     cdef Py_ssize_t k, K = scale.shape[0]
     check_shapes(rows, S, labels.shape[0], weights.shape[0])
@@ -93,7 +93,7 @@ def assign_few(CSRView rows not None, const double[:, ::1] S, const double[::1] 
     return [found[k] for k in range(2 + K)]
 
 
-cdef void assign_rows(CSRView rows, const number* values, const double* S, const Centres* centres,
+cdef void assign_rows(CSRView rows, const number* values, const double* S, const CentreScales* centres,
                       const double[::1] weights, int32_t[::1] labels, double[::1] best,
                       double* found) noexcept nogil:
     cdef double[FOUR] s

@@ -1,6 +1,6 @@
 """The solvers by name, and which problems each can solve."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ def automatic(
     solve(problem, theta, monitor, generator, tries_dual=True)
 
 
-def automatic_after(history: list[dict[str, Any]]) -> Solver:
+def automatic_after(history: Sequence[Mapping[str, Any]]) -> Solver:
     """`automatic` of a fit that begins where another ended, with another strength of the prior, given its history.
 
     Once dual ascent has become slow it stays so on the way to weaker priors, where Newton's method begins near its end.
