@@ -444,3 +444,14 @@ def test_an_l1_norm_has_the_optimum_of_each_label(class_weight):
     ]
     np.testing.assert_allclose(model.objective_, sum(part.objective_ for part in parts), rtol=1e-8)
     np.testing.assert_allclose(model.coef_, np.vstack([part.coef_ for part in parts]), atol=1e-4)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e5])
+def test_many_separable_labels_reach_the_certified_gap_at_weak_priors(C):
+    """Dual ascent is slow there, and what it leaves is a bad point for Newton's method to begin with."""
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.normal(size=(300, 400)) * (rng.random((300, 400)) < 0.3))
+    Y = (rng.random((300, 90)) < 0.05).astype(int)
+    model = LogisticRegression(C=C).fit(X, Y)
+    assert model.converged_
+    assert model.certificate_["duality_gap"] <= 1e-4 * model.objective_

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fastlin.engine.core.csr_view import CSRView
+from fastlin.engine.solvers import label_rows as label_kernels
 from fastlin.engine.solvers import model_rows as row_kernels
 from fastlin.engine.solvers import proximal_newton as kernels
 from fastlin.optim.design import Design
+from fastlin.optim.label_rows import LabelRows
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.model_rows import ModelRows
@@ -52,66 +54,82 @@ def test_products_with_columns(seed, dtype, K):
     np.testing.assert_allclose(S, expected, atol=1e-12)
 
 
-@given(seeds, st.sampled_from([np.float32, np.float64]), st.integers(1, 4), st.booleans(), st.booleans())
+@given(seeds, st.sampled_from([np.float32, np.float64]), st.sampled_from([1, 2, 3, 25]), st.booleans(), st.booleans())
 def test_products_row_by_row(seed, dtype, K, intercept, weighted):
-    """Scores and curvature of some weights, from the rows with other columns left out, in blocks of rows."""
+    """Scores and curvature of some weights, from the rows with other columns left out, in blocks of rows.
+
+    Of 25 labels some features have numbers for all, and others a list.
+    """
     rng = np.random.default_rng(seed)
     X = sparse.random_array((17, 9), density=0.4, rng=rng, format="csr").astype(dtype)
     design = Design.of(as_rows(X))
-    pairs = np.flatnonzero(rng.random(design.n_features * K) < 0.5)
+    chance = rng.choice([0.04, 0.5], design.n_features) if K > 3 else np.full(design.n_features, 0.5)
+    pairs = np.flatnonzero(rng.random(design.n_features * K) < np.tile(chance, K))
     labels, features = (each.astype(np.int32) for each in np.divmod(pairs, design.n_features))
     own = np.zeros((17, K, len(pairs) + K * intercept))
     own[:, labels, np.arange(len(pairs))] = X.toarray()[:, design.features[features]]
     own[:, np.arange(K), len(pairs) + np.arange(K) * intercept - (not intercept)] += intercept
     with parallel.WorkerPool(1) as workers:
-        by_row = ModelRows(design, dtype, features, labels, K, K * intercept, workers)
+        if K == 1:
+            by_row = ModelRows(design, dtype, features, intercept, workers)
+        else:
+            by_row = LabelRows(design, dtype, features, labels, K, K * intercept, workers)
         by_row.blocks = [(0, 5), (5, 5), (5, 17)]
         steps = rng.normal(size=own.shape[2])
         u = own @ steps
         np.testing.assert_allclose(by_row.scores(steps), u.T, atol=1e-12)
         weights = rng.random(17) if weighted else np.ones(17)
         if K == 1:
-            found = by_row.sum_over_rows(row_kernels.curve_binary, weights[np.newaxis], steps=steps)
+            found = by_row.curve(weights[np.newaxis], steps)
             curved = weights[:, np.newaxis] * u
             x = own[:, 0, : len(pairs)]
             np.testing.assert_allclose(by_row.gram(weights[np.newaxis]), x.T @ (weights[:, np.newaxis] * x), atol=1e-12)
         else:
             Q = rng.dirichlet(np.ones(K), 17)
             given_weights = weights if weighted else np.empty(0)
-            found = by_row.sum_over_rows(row_kernels.curve_softmax, given_weights, Q, steps=steps)
+            found = by_row.curve(given_weights, Q, steps)
             curved = weights[:, np.newaxis] * Q * (u - (Q * u).sum(axis=1, keepdims=True))
     np.testing.assert_allclose(found, np.einsum("ikc,ik->c", own, curved), atol=1e-12)
 
 
 def test_row_kernels_take_nothing_that_does_not_fit():
     X = sparse.csr_array(np.eye(4, 3))
-    view = CSRView(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
+    view_of = X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data
+    view = CSRView(*view_of)
     starts, labels, places = np.array([0, 2, 2, 3]), np.array([0, 1, 1], np.int32), np.zeros(3, np.int32)
-    at, n, rows, Q = row_kernels.WeightRows(view, starts, labels, 2, 2), np.zeros(5), np.zeros((2, 4)), np.zeros((4, 2))
-    one = row_kernels.WeightRows(view, np.arange(4), places, 1, 0)
-    none = np.empty(0)
+    n, rows, Q, none = np.zeros(9), np.zeros((2, 4)), np.zeros((4, 2)), np.empty(0)
+    fewer = CSRView(*view_of, 0, 3)
+    at = label_kernels.LabelWeightRows(view, 2, view, starts, labels, 2, 2)
+    one, h = row_kernels.WeightRows(view, 3, 0), rows[:1].copy()
     for call in (
-        lambda: row_kernels.WeightRows(view, starts + 1, labels, 2, 0),
-        lambda: row_kernels.WeightRows(view, starts, labels[:2], 2, 0),
-        lambda: row_kernels.WeightRows(view, starts, labels + 1, 2, 0),
-        lambda: row_kernels.WeightRows(view, starts, labels, 2, 1),
-        lambda: row_kernels.WeightRows(view, starts, labels * 0, 1, 0),
+        lambda: label_kernels.LabelWeightRows(view, 2, view, starts + 1, labels, 2, 0),
+        lambda: label_kernels.LabelWeightRows(view, 2, view, starts[::-1].copy(), labels, 2, 0),
+        lambda: label_kernels.LabelWeightRows(view, 2, view, starts, labels[:2], 2, 0),
+        lambda: label_kernels.LabelWeightRows(view, 2, view, starts, labels + 1, 2, 0),
+        lambda: label_kernels.LabelWeightRows(view, 2, view, starts, labels, 2, 1),
+        lambda: label_kernels.LabelWeightRows(view, -1, view, starts, labels, 2, 0),
+        lambda: label_kernels.LabelWeightRows(view, 2, fewer, starts, labels, 2, 0),
+        lambda: row_kernels.WeightRows(view, 3, 2),
+        lambda: row_kernels.WeightRows(view, -1, 0),
         lambda: row_kernels.select(view, places, np.zeros(4, np.int64), places, np.zeros(3)),
         lambda: row_kernels.select(view, places, np.zeros(5, np.int64), places, np.zeros(2)),
-        lambda: row_kernels.scores(at, 0, 5, n, rows),
-        lambda: row_kernels.scores(at, -1, 4, n, rows),
-        lambda: row_kernels.scores(at, 0, 4, n[:4], rows),
-        lambda: row_kernels.scores(at, 0, 4, n, rows[:, :3].copy()),
-        lambda: row_kernels.scores(at, 0, 4, n, rows[:1].copy()),
+        lambda: label_kernels.scores(at, 0, 5, n, rows),
+        lambda: label_kernels.scores(at, -1, 4, n, rows),
+        lambda: label_kernels.scores(at, 0, 4, n[:8], rows),
+        lambda: label_kernels.scores(at, 0, 4, n, rows[:, :3].copy()),
+        lambda: label_kernels.scores(at, 0, 4, n, h),
+        lambda: row_kernels.scores(one, 0, 5, n[:3], h),
+        lambda: row_kernels.scores(one, 0, 4, n[:2], h),
+        lambda: row_kernels.scores(one, 0, 4, n[:3], h[:, :3].copy()),
         lambda: row_kernels.curve_binary(one, 0, 4, rows, n[:3], n[:3]),
-        lambda: row_kernels.curve_binary(at, 0, 4, rows[:1].copy(), n, n),
-        lambda: row_kernels.curve_binary(one, 0, 4, rows[:1].copy(), n[:3], n[:2]),
-        lambda: row_kernels.gram(at, 0, 4, rows, np.zeros((3, 3))),
-        lambda: row_kernels.gram(one, 0, 4, rows[:1].copy(), np.zeros((3, 2))),
-        lambda: row_kernels.gram(one, 0, 5, rows[:1].copy(), np.zeros((3, 3))),
-        lambda: row_kernels.curve_softmax(at, 0, 4, none, Q[:3].copy(), n, n),
-        lambda: row_kernels.curve_softmax(at, 0, 4, n[:3], Q, n, n),
-        lambda: row_kernels.curve_softmax(at, 0, 4, none, Q, n, n[:4]),
+        lambda: row_kernels.curve_binary(one, 0, 4, h, n[:3], n[:2]),
+        lambda: row_kernels.gram(one, 0, 4, rows, np.zeros((3, 3))),
+        lambda: row_kernels.gram(one, 0, 4, h, np.zeros((3, 2))),
+        lambda: row_kernels.gram(one, 0, 5, h, np.zeros((3, 3))),
+        lambda: label_kernels.curve(at, 0, 4, none, Q[:3].copy(), n, n),
+        lambda: label_kernels.curve(at, 0, 4, n[:3], Q, n, n),
+        lambda: label_kernels.curve(at, 0, 4, none, Q, n, n[:8]),
+        lambda: label_kernels.curve(at, 0, 4, none, Q, n[:8], n),
     ):
         with pytest.raises(ValueError, match=r"fit|label"):
             call()
@@ -163,8 +181,9 @@ def test_descent_of_many_labels(seed, weighted, K):
         V2[k] += P[k] * x[:, c] * (new - own[c])
         s2 += P[k] * x[:, c] * (new - own[c])
         own[c] = new
-    kernels.descend_softmax(coordinates, 0, 12, kernels.Penalties(l1, ridge, shift, curvature), w, P, V, s, z)
-    for found, expected in ((z, own), (V, V2), (s, s2)):
+    VP = np.stack([V, P], axis=2)
+    kernels.descend_softmax(coordinates, 0, 12, kernels.Penalties(l1, ridge, shift, curvature), w, VP, s, z)
+    for found, expected in ((z, own), (VP, np.stack([V2, P], axis=2)), (s, s2)):
         np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -176,7 +195,7 @@ def test_kernels_take_nothing_that_does_not_fit():
     for features, labels in ((one + 3, one), (one - 1, one), (one, one + 1), (one, one - 1), (one, one[:0])):
         with pytest.raises(ValueError, match=r"weight|fit"):
             kernels.WeightPlaces(view, features, labels, 3, 1)
-    penalties = kernels.Penalties(n, n, n, n + 1)
+    penalties, pairs = kernels.Penalties(n, n, n, n + 1), np.zeros((2, 17, 2))
     for call in (
         lambda: kernels.dots(coordinates, 0, 13, rows, n),
         lambda: kernels.dots(coordinates, -1, 12, rows, n),
@@ -192,9 +211,10 @@ def test_kernels_take_nothing_that_does_not_fit():
         lambda: kernels.descend_gram(penalties, np.zeros((12, 12)), n[:3], n),
         lambda: kernels.descend_gram(penalties, np.zeros((12, 12)), n, n[:3]),
         lambda: kernels.descend_binary(coordinates, 0, 12, penalties, rows[0], n, 1.0, rows[0], n, np.zeros(1)),
-        lambda: kernels.descend_softmax(coordinates, 0, 12, penalties, n, rows, rows, rows[0], n),
-        lambda: kernels.descend_softmax(coordinates, 0, 12, penalties, n[:0], rows, rows2, rows[0], n),
-        lambda: kernels.descend_softmax(coordinates, 0, 12, penalties, n[:0], rows, rows, rows2[0], n),
+        lambda: kernels.descend_softmax(coordinates, 0, 12, penalties, n, pairs, rows[0], n),
+        lambda: kernels.descend_softmax(coordinates, 0, 12, penalties, n[:0], pairs[:, :16].copy(), rows[0], n),
+        lambda: kernels.descend_softmax(coordinates, 0, 12, penalties, n[:0], pairs[:, :, :1].copy(), rows[0], n),
+        lambda: kernels.descend_softmax(coordinates, 0, 12, penalties, n[:0], pairs, rows2[0], n),
     ):
         with pytest.raises(ValueError, match="fit"):
             call()

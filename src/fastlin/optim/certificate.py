@@ -152,19 +152,11 @@ def penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share:
         precisions = problem.repeat_per_weight(problem.precision)
 
     def of_piece(piece: slice) -> float:
-        weights, slopes = theta[: problem.n_weights][piece], share * counts[piece]
         l1, l2 = prior.l1_of(piece), precisions[piece] if len(precisions) else prior.precision.max(initial=0.0)
-        return fenchel_young_gap(weights, slopes, l1, l2)
+        weights, slopes = theta[: problem.n_weights][piece], counts[piece]
+        return vector_ops.fenchel_young_gap(weights, slopes, share, np.atleast_1d(l1), np.atleast_1d(l2))
 
     return sum(problem.pieces.map(of_piece))
-
-
-def fenchel_young_gap(weights: Vector, slopes: Vector, l1: Vector | float, l2: Vector | float) -> float:
-    """Σ h(θ) + h*(−g) + g θ of h = λ₁|θ| + ½λ₂θ², where |g| ≤ λ₁ if λ₂ = 0."""
-    total = l1 * np.abs(weights) + slopes * weights
-    if np.any(l2 > 0):
-        total += 0.5 * l2 * weights**2 + np.maximum(np.abs(slopes) - l1, 0) ** 2 / (2 * l2)
-    return float(np.maximum(total, 0).sum())  # below zero by rounding alone
 
 
 class DualPoint:

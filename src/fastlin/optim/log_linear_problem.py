@@ -49,7 +49,7 @@ class WeightPrior:
             return self.groups.penalty(weights)
         if len(self.l1_scale):
             return self.l1 * float(self.l1_scale[some] @ np.abs(weights))
-        return self.l1 * float(np.abs(weights).sum())
+        return self.l1 * vector_ops.l1_norm(weights)
 
 
 class Objective(Protocol):
@@ -273,7 +273,9 @@ class LogLinearProblem:
         return largest
 
     def counts(self, theta: Vector, gradient: Vector) -> NDArray[np.float64]:
-        """Expected less observed counts, Xᵀ R: the gradient of `value` without the prior's part."""
+        """Expected less observed counts, Xᵀ R: the gradient of `value` without the prior's part; not to be changed."""
+        if not self.precision.any():
+            return gradient
         counts, shape = gradient.copy(), (-1, self.layout.weights_per_feature)
         shift = theta[: self.n_weights]
         if len(self.prior.mean):

@@ -1,4 +1,4 @@
-"""The rows of a quadratic model's features, which products with its curvature read one after the other."""
+"""The rows of a quadratic model of two labels, which products with its curvature read one after the other."""
 
 from typing import Any
 
@@ -14,32 +14,25 @@ Vector = NDArray[np.float64]
 
 
 class ModelRows:
-    """Rows for products with vectors of some weights, of features and labels, with the intercepts behind them."""
+    """Rows for products with vectors of the weights of some features, of two labels, with the intercept behind them."""
 
     def __init__(
         self,
         design: Design,
         dtype: Any,
         features: NDArray[np.int32],
-        labels: NDArray[np.int32],
-        n_labels: int,
         n_intercepts: int,
         workers: parallel.WorkerPool,
     ) -> None:
-        self.workers, self.shape = workers, (n_labels, design.n_rows)
-        order = np.argsort(features, kind="stable") if n_labels > 1 else np.arange(len(features))
-        self.order = np.append(order, len(order) + np.arange(n_intercepts))  # weights of one feature are neighbours
-        found, starts = np.unique(features[order], return_index=True)
-        starts = np.append(starts, len(order)).astype(np.int64)
-        self.indptr, view = _select(design, found, dtype)
-        self.bound = kernels.WeightRows(view, starts, labels[order], n_labels, n_intercepts)
-        width = -(-len(order) // max(1, len(found)))
-        self.blocks = list(parallel.split_by_work(self.indptr, width))
+        self.workers, self.shape = workers, (1, design.n_rows)
+        self.indptr, view = select_features(design, features, dtype)
+        self.bound = kernels.WeightRows(view, len(features), n_intercepts)
+        self.blocks = list(parallel.split_by_work(self.indptr, 1))
 
     def scores(self, steps: Vector) -> Vector:
-        """What steps of the weights and intercepts change the scores by, [K, n]."""
-        out, ordered = np.zeros(self.shape), steps[self.order]
-        self.workers.map(lambda start, stop: kernels.scores(self.bound, start, stop, ordered, out), self.blocks)
+        """What steps of the weights and intercepts change the scores by, [1, n]."""
+        out = np.zeros(self.shape)
+        self.workers.map(lambda start, stop: kernels.scores(self.bound, start, stop, steps, out), self.blocks)
         return out
 
     def gram(self, weights: Vector) -> Vector:
@@ -49,20 +42,18 @@ class ModelRows:
             kernels.gram(self.bound, start, stop, weights, found)
         return found
 
-    def sum_over_rows(self, kernel: Any, *of_rows: Any, steps: Vector) -> Vector:
-        """What a kernel of products adds up over the rows, for steps of the weights and intercepts."""
-        ordered, found = steps[self.order], np.empty(len(steps))
+    def curve(self, variances: Vector, steps: Vector) -> Vector:
+        """The model's curvature times steps of the weights and intercepts, for these."""
 
         def work(start: int, stop: int) -> Vector:
-            out = np.zeros(len(ordered))
-            kernel(self.bound, start, stop, *of_rows, ordered, out)
+            out = np.zeros(len(steps))
+            kernels.curve_binary(self.bound, start, stop, variances, steps, out)
             return out
 
-        found[self.order] = sum(self.workers.map(work, self.blocks))
-        return found
+        return np.asarray(sum(self.workers.map(work, self.blocks)))
 
 
-def _select(design: Design, features: NDArray[np.int32], dtype: Any) -> tuple[NDArray[np.int64], CSRView]:
+def select_features(design: Design, features: NDArray[np.int32], dtype: Any) -> tuple[NDArray[np.int64], CSRView]:
     """The rows with these features alone, under their places among them, with values of a type."""
     places = np.full(design.n_features, -1, np.int32)
     places[features] = np.arange(len(features))

@@ -1,11 +1,14 @@
 """The quadratic model of a log-linear loss with its penalties, of some of the weights: descent, conjugate gradients."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import proximal_newton as kernels
 from fastlin.optim.free_weights import FreeWeights
+from fastlin.optim.label_rows import LabelRows
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.model_rows import ModelRows
 from fastlin.optim.partitions import Partition
@@ -82,7 +85,7 @@ class Coordinates:
 class QuadraticModel:
     """The quadratic model of the loss at θ with the penalties as they are, over some of the weights."""
 
-    overshoot = float("inf")  # of the slope at θ: no step that makes f fall enough is shortened
+    overshoot = 0.1  # of the slope at θ: a step at whose end f rises more steeply is shortened
 
     def __init__(self, columns: Columns, theta: Vector, gradient: Vector, steepest: Vector) -> None:
         problem, part = columns.problem, columns.part
@@ -109,12 +112,14 @@ class QuadraticModel:
         return sum(each[0] for each in found), sum(each[1] for each in found)
 
     @made_once
-    def by_row(self) -> ModelRows:
-        """The rows of its features."""
+    def by_row(self) -> Any:
+        """The rows of its features: `ModelRows` of two labels, `LabelRows` of more."""
         at = self.coordinates
         design, problem, narrow = at.columns.part.design, at.columns.problem, at.columns.narrow_type
-        n_labels, n_intercepts = at.shape[0], len(self.rows.bias)
-        return ModelRows(design, narrow, at.features, at.labels, n_labels, n_intercepts, problem.workers)
+        n_intercepts, workers = len(self.rows.bias), problem.workers
+        if isinstance(self.rows, BinaryRows):
+            return ModelRows(design, narrow, at.features, n_intercepts, workers)
+        return LabelRows(design, narrow, at.features, at.labels, at.shape[0], n_intercepts, workers)
 
     def solve_gram(self) -> bool:
         """Descent with the curvature as a matrix, to the end, for the model as it begins.

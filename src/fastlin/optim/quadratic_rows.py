@@ -6,8 +6,8 @@ See `engine/solvers/proximal_newton.pyx` for the formulas.
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.engine.solvers import model_rows as row_kernels
 from fastlin.engine.solvers import proximal_newton as kernels
+from fastlin.optim.label_rows import LabelRows
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.model_rows import ModelRows
 from fastlin.optim.partitions import Partition
@@ -93,7 +93,7 @@ class BinaryRows:
 
     def curve(self, by_row: ModelRows, steps: Vector) -> Vector:
         """The same of steps of the weights and intercepts, for these."""
-        return by_row.sum_over_rows(row_kernels.curve_binary, self.variances, steps=steps)
+        return by_row.curve(self.variances, steps)
 
     def advance(self, u: Vector) -> None:
         """Take in a change of the scores."""
@@ -103,14 +103,16 @@ class BinaryRows:
 class SoftmaxRows:
     """Rows of K labels: v = r/w + pu and s = Σ_k p_k u_k."""
 
-    steady_share = 0.003
+    steady_share = 0.01
 
     def __init__(self, part: Partition, problem: LogLinearProblem) -> None:
         labels = part.labels
         self.variances = np.ascontiguousarray(labels.variances(part.map(problem.model.shares)).T)
         self.weights, self.w = labels.weights, labels.row_weights()[:, 0]
-        self.v = np.ascontiguousarray((part.map(problem.residual) / labels.row_weights()).T)
-        self.p = self.v.copy()
+        self.pairs = np.empty((problem.width, len(labels.codes), 2))  # v and p of a row are read together
+        self.v, self.p = self.pairs[:, :, 0], self.pairs[:, :, 1]
+        self.v[:] = (part.map(problem.residual) / labels.row_weights()).T
+        self.p[:] = self.v
         self.p[labels.codes, np.arange(len(labels.codes))] += 1
         self.s = np.zeros(len(labels.codes))
         self.bias = np.zeros(problem.size - problem.n_weights)
@@ -132,7 +134,7 @@ class SoftmaxRows:
             self.bias[k] += step
             self.v[k] += step * self.p[k]
             self.s += step * self.p[k]
-        rows = self.weights, self.p, self.v, self.s, z
+        rows = self.weights, self.pairs, self.s, z
         return [kernels.descend_softmax(coordinates, *block, of, *rows) for block in blocks]
 
     def sum_intercepts(self, of_rows: Vector) -> Vector:
@@ -152,9 +154,9 @@ class SoftmaxRows:
         pu = self.p * u
         return self.w * (pu - self.p * pu.sum(axis=0))
 
-    def curve(self, by_row: ModelRows, steps: Vector) -> Vector:
+    def curve(self, by_row: LabelRows, steps: Vector) -> Vector:
         """The same of steps of the weights and intercepts, for these."""
-        return by_row.sum_over_rows(row_kernels.curve_softmax, self.weights, self.probabilities, steps=steps)
+        return by_row.curve(self.weights, self.probabilities, steps)
 
     @made_once
     def probabilities(self) -> Vector:

@@ -5,6 +5,20 @@ from numpy.typing import NDArray
 
 def dot(a: NDArray[Any], b: NDArray[Any]) -> float: ...
 def max_abs(a: NDArray[np.float64]) -> float: ...
+def pseudo_gradient(
+    theta: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    l1: NDArray[np.float64],
+    steepest: NDArray[np.float64],
+) -> None: ...
+def fenchel_young_gap(
+    weights: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    share: float,
+    l1: NDArray[np.float64],
+    l2: NDArray[np.float64],
+) -> float: ...
+def l1_norm(a: NDArray[np.float64]) -> float: ...
 def prior_penalty(
     theta: NDArray[np.float64],
     mean: NDArray[np.float64],

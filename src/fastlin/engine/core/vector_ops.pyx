@@ -71,6 +71,67 @@ def max_abs(const double[::1] a):
     return (s if s > u else u) + (one + other)
 
 
+cdef inline double steepest_of(double weight, double slope, double l1) noexcept nogil:
+    if weight > 0:
+        return slope + l1
+    if weight < 0 or slope > l1:
+        return slope - l1
+    return slope + l1 if slope < -l1 else 0 * slope  # NaN stays
+
+
+def pseudo_gradient(const double[::1] theta, const double[::1] gradient, const double[::1] l1, double[::1] steepest):
+    """The subgradient of least norm of f + Σ λ₁|θ|; one λ₁ for all weights, or one of each."""
+    cdef Py_ssize_t q
+    cdef double same = l1[0]
+    with nogil:
+        if l1.shape[0] == 1:
+            for q in range(theta.shape[0]):
+                steepest[q] = steepest_of(theta[q], gradient[q], same)
+        else:
+            for q in range(theta.shape[0]):
+                steepest[q] = steepest_of(theta[q], gradient[q], l1[q])
+
+
+def fenchel_young_gap(const double[::1] weights, const double[::1] slopes, double share, const double[::1] l1,
+                      const double[::1] l2):
+    """Σ h(θ) + h*(−g) + g θ of h = λ₁|θ| + ½λ₂θ² and g = share · slopes, where |g| ≤ λ₁ if λ₂ = 0.
+
+    One λ₁ and λ₂ for all weights, or one of each. No term is below zero, but by rounding.
+    """
+    cdef Py_ssize_t q
+    cdef double total = 0, part, slope, strength, curvature, over
+    with nogil:
+        for q in range(weights.shape[0]):
+            strength = l1[q if l1.shape[0] > 1 else 0]
+            curvature = l2[q if l2.shape[0] > 1 else 0]
+            slope = share * slopes[q]
+            part = strength * fabs(weights[q]) + slope * weights[q]
+            if curvature > 0:
+                over = fabs(slope) - strength
+                part += 0.5 * curvature * weights[q] * weights[q]
+                if over > 0:
+                    part += over * over / (2 * curvature)
+            total += 0 if part <= 0 else part  # NaN stays
+    return total
+
+
+def l1_norm(const double[::1] a):
+    """Σ |a|."""
+    cdef double s = 0, t = 0, u = 0, v = 0
+    cdef Py_ssize_t i = 0, n = a.shape[0]
+    with nogil:
+        while i + 4 <= n:
+            s += fabs(a[i])
+            t += fabs(a[i + 1])
+            u += fabs(a[i + 2])
+            v += fabs(a[i + 3])
+            i += 4
+        while i < n:
+            s += fabs(a[i])
+            i += 1
+    return (s + t) + (u + v)
+
+
 def prior_penalty(const double[::1] theta, const double[::1] mean, const double[::1] precision, Py_ssize_t width,
                   double[::1] gradient):
     """½ Σ precision (θ − mean)², whose gradient is added; an empty mean stands for zeros."""

@@ -59,8 +59,7 @@ def descend_softmax(
     stop: int,
     of: Penalties,
     w: NDArray[np.float64],
-    P: NDArray[np.float64],
-    V: NDArray[np.float64],
+    VP: NDArray[np.float64],
     s: NDArray[np.float64],
     z: NDArray[np.float64],
 ) -> tuple[int, float]: ...

@@ -266,75 +266,97 @@ def descend_gram(Penalties of not None, const double[:, ::1] gram, double[::1] s
     return done.changed, done.violation
 
 
-cdef inline double gather_softmax(const int32_t* rows, const number* x, int64_t m, const double* w, const double* p,
-                                  const double* v, const double* s) noexcept nogil:
+cdef inline double gather_softmax(const int32_t* rows, const number* x, int64_t m, const double* w, const double* vp,
+                                  const double* s) noexcept nogil:
     """Σ x w (v − p s)."""
     cdef double a = 0, b = 0
     cdef int64_t q = 0
-    cdef int32_t i, k
+    cdef Py_ssize_t i, k
     if w != NULL:
         for q in range(m):
             i = rows[q]
-            a += x[q] * w[i] * (v[i] - p[i] * s[i])
+            a += x[q] * w[i] * (vp[2 * i] - vp[2 * i + 1] * s[i])
         return a
     while q + 2 <= m:
         i = rows[q]
         k = rows[q + 1]
-        a += x[q] * (v[i] - p[i] * s[i])
-        b += x[q + 1] * (v[k] - p[k] * s[k])
+        a += x[q] * (vp[2 * i] - vp[2 * i + 1] * s[i])
+        b += x[q + 1] * (vp[2 * k] - vp[2 * k + 1] * s[k])
         q += 2
     if q < m:
         i = rows[q]
-        a += x[q] * (v[i] - p[i] * s[i])
+        a += x[q] * (vp[2 * i] - vp[2 * i + 1] * s[i])
     return a + b
 
 
+cdef inline void scatter_softmax(const int32_t* rows, const number* x, int64_t m, double step, double* vp,
+                                 double* s) noexcept nogil:
+    """v += p x step and s += p x step; all of 4 rows is read before any is written, so that loads overlap."""
+    cdef double v[4]
+    cdef double sums[4]
+    cdef double moved
+    cdef Py_ssize_t i, row
+    cdef int64_t q = 0
+    while q + 4 <= m:
+        for i in range(4):
+            row = rows[q + i]
+            moved = vp[2 * row + 1] * x[q + i] * step
+            v[i] = vp[2 * row] + moved
+            sums[i] = s[row] + moved
+        for i in range(4):
+            row = rows[q + i]
+            vp[2 * row] = v[i]
+            s[row] = sums[i]
+        q += 4
+    while q < m:
+        row = rows[q]
+        moved = vp[2 * row + 1] * x[q] * step
+        vp[2 * row] += moved
+        s[row] += moved
+        q += 1
+
+
 cdef void descend_many(WeightPlaces at, const number* x, Py_ssize_t start, Py_ssize_t stop, Penalties of,
-                       const double* w, const double* P, double* V, double* s, double* z,
-                       Descent* done) noexcept nogil:
+                       const double* w, double* VP, double* s, double* z, Descent* done) noexcept nogil:
     cdef const int64_t* indptr = at.view.indptr
     cdef const int32_t* rows
     cdef const number* reals
-    cdef const double* p
-    cdef double* v
-    cdef double step, moved
-    cdef int64_t first, m, q
+    cdef double* vp
+    cdef double step
+    cdef int64_t first, m
     cdef Py_ssize_t c
     for c in range(start, stop):
         first = indptr[at.features[c]]
         m = indptr[at.features[c] + 1] - first
         rows = at.view.indices + first
         reals = x + first
-        p = P + at.labels[c] * at.n_rows
-        v = V + at.labels[c] * at.n_rows
-        step = move(of, c, gather_softmax(rows, reals, m, w, p, v, s), z, done)
+        vp = VP + 2 * at.labels[c] * at.n_rows
+        step = move(of, c, gather_softmax(rows, reals, m, w, vp, s), z, done)
         if step == 0:
             continue
-        for q in range(m):
-            moved = p[rows[q]] * reals[q] * step
-            v[rows[q]] += moved
-            s[rows[q]] += moved
+        scatter_softmax(rows, reals, m, step, vp, s)
 
 
 def descend_softmax(WeightPlaces at not None, Py_ssize_t start, Py_ssize_t stop, Penalties of not None,
-                    const double[::1] w, const double[:, ::1] P, double[:, ::1] V, double[::1] s, double[::1] z):
-    """One visit of each of the weights [start, stop) of K labels; no w stands for ones.
+                    const double[::1] w, double[:, :, ::1] VP, double[::1] s, double[::1] z):
+    """One visit of each of the weights [start, stop) of K labels; v and p are pairs, no w stands for ones.
 
     Returns how many became zero or left it, and Σ |δ| curvature.
     """
     cdef Descent done = Descent(0, 0)
     cdef const double* weights = &w[0] if w.shape[0] else NULL
-    at.check(start, stop, z.shape[0], P.shape[0], P.shape[1])
-    at.check(start, stop, of.size, V.shape[0], V.shape[1])
+    at.check(start, stop, z.shape[0], VP.shape[0], VP.shape[1])
+    if of.size != at.size or VP.shape[2] != 2:
+        raise ValueError(f"penalties of {of.size} weights or {VP.shape[2]} numbers of a row do not fit {at.size} "
+                         "weights")
     if s.shape[0] != at.n_rows or w.shape[0] not in (0, at.n_rows):
         raise ValueError(f"{s.shape[0]} sums or {w.shape[0]} weights do not fit {at.n_rows} rows")
     if start == stop:
         return 0, 0.0
     with nogil:
         if at.view.single:
-            descend_many(at, <const float*>at.view.values, start, stop, of, weights, &P[0, 0], &V[0, 0], &s[0], &z[0],
-                         &done)
+            descend_many(at, <const float*>at.view.values, start, stop, of, weights, &VP[0, 0, 0], &s[0], &z[0], &done)
         else:
-            descend_many(at, <const double*>at.view.values, start, stop, of, weights, &P[0, 0], &V[0, 0], &s[0], &z[0],
+            descend_many(at, <const double*>at.view.values, start, stop, of, weights, &VP[0, 0, 0], &s[0], &z[0],
                          &done)
     return done.changed, done.violation

@@ -34,6 +34,7 @@ WANDERING_GAPS = 0.01, 1.0  # times the first: where a gap stands still at weak 
 WANDERING_EPOCHS = 32  # which it is given there
 EPOCHS_OF_SETS = 75  # that many labels a row are given: a step of Newton's method for all of them costs dozens
 MAX_EPOCHS_LEFT = 150  # epochs still to go at that rate
+MAX_RELATIVE_GAP = 0.5  # of weights that are handed on: others are worse to begin with than where the fit began
 SMALL_GAP = 0.3  # times the mean gap: a row that adds less rests, which halves the visits on text
 MAX_REST_EPOCHS = 3  # epochs of rest
 N_ROW_RANGES = (
@@ -313,7 +314,7 @@ def maximise(
         gap = dual.gap(trial)
         if monitor.certificate is not None:
             monitor.certificate.tighten(reached, gap)
-        if reached < value:
+        if reached < value and not (slow and gap > MAX_RELATIVE_GAP * reached):
             theta[:], value = trial, reached
             if monitor.log_iteration(value, norm, theta, gradient, passes=problem.passes, epochs=len(gaps)):
                 return

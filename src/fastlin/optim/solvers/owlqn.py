@@ -6,6 +6,7 @@ The pseudo-gradient is the steepest of the subgradients; a step that would cross
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.core import vector_ops
 from fastlin.optim.log_linear_problem import Objective
 
 Vector = NDArray[np.float64]
@@ -16,14 +17,21 @@ def pseudo_gradient(problem: Objective, theta: Vector, gradient: Vector) -> Vect
     n = problem.n_weights
     if problem.prior.l1 == 0:
         return gradient
-    steepest = gradient.copy()
+    steepest = np.empty(problem.size)
+    steepest[n:] = gradient[n:]
     weights, slopes = theta[:n], gradient[:n]
     if problem.prior.groups is not None:
         steepest[:n] = problem.prior.groups.steepest(weights, slopes)
         return steepest
-    l1 = problem.prior.l1_of(slice(n))
-    at_zero = np.sign(slopes) * np.maximum(np.abs(slopes) - l1, 0)
-    steepest[:n] = np.where(weights == 0, at_zero, slopes + l1 * np.sign(weights))
+    l1 = np.atleast_1d(np.asarray(problem.prior.l1_of(slice(n)), np.float64))
+
+    def work(piece: slice) -> None:
+        own = slice(piece.start, min(piece.stop, n))
+        if own.start < n:
+            same = l1 if len(l1) == 1 else l1[own]
+            vector_ops.pseudo_gradient(weights[own], slopes[own], same, steepest[own])
+
+    problem.pieces.map(work)
     return steepest
 
 

@@ -13,7 +13,7 @@ KL(a ‖ p) ≤ −(1 − t) log p(y).
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.optim.certificate import fenchel_young_gap
+from fastlin.engine.core.vector_ops import fenchel_young_gap
 from fastlin.sequence.crf.objective import CRFObjective
 
 Floats = NDArray[np.float64]
@@ -30,10 +30,11 @@ def duality_gap(problem: CRFObjective, theta: Floats, smooth: float, gradient: F
     counts = gradient - 2 * c2 * theta
     largest = pieces.largest(counts)
     least = min(1.0, c1 / largest) if largest > 0 else 1.0
+    strengths = np.array([c1]), np.array([2 * c2])
     loss = max(0.0, smooth - c2 * pieces.dot(theta, theta))
 
     def at(share: float) -> float:
-        terms = pieces.map(lambda piece: fenchel_young_gap(theta[piece], share * counts[piece], c1, 2 * c2))
+        terms = pieces.map(lambda piece: fenchel_young_gap(theta[piece], counts[piece], share, *strengths))
         return (1 - share) * loss + sum(terms)
 
     return min(at(share) for share in ({least, 1.0} if c2 else {least}))
