@@ -22,7 +22,7 @@ from fastlin.linear.label_columns import as_wide, centre_labels
 from fastlin.linear.maxent import COUNTS, PENALTIES, MaxentClassifier, spread_out
 from fastlin.linear.sparse_fit import fit_sparse
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.design import Design
+from fastlin.optim.design import Design, largest_slopes
 from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, OneVsRestLikelihood
 from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
@@ -252,7 +252,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
             held = model._read_validation(X_val, y_val, sample.classes, data, dtype=model._type(data))
             evaluate = functools.partial(model._accuracy, held)
         file = self._checkpoint_of(data, checkpoint, checkpoint_interval, resume, X_val=X_val, y_val=y_val)
-        model._fit_sample(sample, model._parts_of(sample), evaluate, file)
+        model._fit_sample(sample, model._parts_of(sample, of_one_fit=True), evaluate, file)
         self._take_fitted(model)
         self._warn()
         return self
@@ -296,6 +296,15 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
                 solve = automatic_after(before[0].history_)
             self._optimise(problem, theta, solve, report, checkpoint)
             install(theta)
+            if self.certificate_["moment_gap"] < parts.largest_left_out:
+                self._compare_moments(sample, problem)
+
+    def _compare_moments(self, sample: DatasetView, problem: LogLinearProblem) -> None:
+        """Put the features that were left out into the certificate's largest |observed − expected| count."""
+        ((rows, _, _),) = sample.blocks()
+        with problem.partitions.open(0) as part:
+            slopes = rows.matrix().T @ part.map(problem.residual)
+        self.certificate_["moment_gap"] = max(self.certificate_["moment_gap"], float(np.abs(slopes).max(initial=0)))
 
     # What was learnt
 
@@ -392,8 +401,11 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         exact = self.solver == "liblinear"  # whose weights are float64 in scikit-learn, too
         return validation.as_dtype(self.dtype) or (np.dtype(np.float64) if exact else data.dtype)
 
-    def _parts_of(self, sample: DatasetView) -> Partitions:
-        """The rows laid out, with labels of as many columns as there will be weights for."""
+    def _parts_of(self, sample: DatasetView, of_one_fit: bool = False) -> Partitions:
+        """The rows laid out, with labels of as many columns as there will be weights for.
+
+        For one fit alone without the features that its L1 term leaves no weight.
+        """
         n_labels = len(sample.classes)
         width = n_labels if self.weights == "observed" else self._n_columns(n_labels)
         tables = self._label_tables(sample)
@@ -408,6 +420,13 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
         if sample.dataset.n_segments > 1:
             return Partitions.from_segments(blocks, sample.n_features, sample.dataset.scratch())
         ((rows, labels),) = blocks()
+        l1, _ = self._strengths()
+        simple = self.prior_variance is None and self.penalty != "group" and self.weights == "dense"
+        if of_one_fit and l1 > 0 and simple and isinstance(labels, MultinomialLikelihood):
+            slopes = largest_slopes(rows, labels.codes, labels.weights, n_labels)
+            parts = Partitions.single(Design.of_some(rows, slopes > l1), labels)
+            parts.largest_left_out = float(slopes[slopes <= l1].max(initial=0))
+            return parts
         return Partitions.single(Design.of(rows), labels)
 
     def _label_tables(self, sample: DatasetView) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:

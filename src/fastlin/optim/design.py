@@ -72,22 +72,47 @@ class Design:
     @classmethod
     def of(cls, rows: CSRRows, features: NDArray[np.int64] | None = None) -> "Design":
         """Lay proved rows out; explicit zeros are left out. They may have no other features than those given."""
-        if len(rows) > MAX_COLUMNS:
-            raise ValueError(f"X has {len(rows)} rows; a batch learner takes at most {MAX_COLUMNS}")
-        rows = rows.without_zeros()
-        counts, rank = np.zeros(rows.n_columns, np.int64), np.zeros(rows.n_columns, np.int32)
-        given = rows.indices[: rows.nnz]  # the arrays may be longer
+        rows = _checked(rows)
+        counts, given = np.zeros(rows.n_columns, np.int64), rows.indices[: rows.nnz]  # the arrays may be longer
         _tally(given, counts)
         features = order_by_frequency(counts) if features is None else features
-        rank[features] = np.arange(len(features), dtype=np.int32)
-        indices, values = np.empty(rows.nnz, np.int32), _narrow_exactly(rows.values[: rows.nnz])
+        rank, indices = _ranks(features, rows.n_columns), np.empty(rows.nnz, np.int32)
         for piece in _pieces(rows.nnz):
             transpose.renumber_columns(given[piece], rank, indices[piece])
+        return cls._of_ranked(features, counts, rows.indptr, indices, _narrow_exactly(rows.values[: rows.nnz]))
+
+    @classmethod
+    def of_some(cls, rows: CSRRows, wanted: NDArray[np.bool_]) -> "Design":
+        """The same with some of the features only."""
+        rows = _checked(rows)
+        counts = np.zeros(rows.n_columns, np.int64)
+        _tally(rows.indices[: rows.nnz], counts)
+        features = order_by_frequency(np.where(wanted, counts, 0))
+        rank, nnz = _ranks(features, rows.n_columns), int(counts[features].sum())
+        indptr, indices, values = np.zeros(len(rows) + 1, np.int64), np.empty(nnz, np.int32), rows.values[:nnz].copy()
+        for start, stop in parallel.split_by_work(rows.indptr, 1):
+            transpose.select_columns(
+                rows.indptr, rows.indices, rows.values, start, stop, rank, indptr, indices, values
+            )  # fmt: skip
+        return cls._of_ranked(features, counts, indptr, indices, _narrow_exactly(values))
+
+    @classmethod
+    def _of_ranked(
+        cls,
+        features: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[Any],
+    ) -> "Design":
+        """The columns beside the rows."""
         column_indptr = np.concatenate([[0], np.cumsum(counts[features])])
-        column_rows, column_values = _transpose(rows.indptr, indices, values, column_indptr)
+        column_rows, column_values = _transpose(indptr, indices, values, column_indptr)
         if len(values) and values[0] == 1 and (values == 1).all():
             column_values = values
-        return cls(features, len(rows), rows.indptr, indices, values, column_indptr, column_rows, column_values)
+        return cls(
+            features, len(indptr) - 1, indptr, indices, values, column_indptr, column_rows, column_values
+        )  # fmt: skip
 
     @classmethod
     def of_rows(cls, rows: CSRRows) -> "Design":
@@ -112,6 +137,31 @@ class Design:
         """All but `features`, in their order."""
         columns = self.column_indptr, self.column_rows, self.column_values
         return self.indptr, self.indices, self.values, *columns
+
+
+def _checked(rows: CSRRows) -> CSRRows:
+    """The rows without explicit zeros, if they are few enough."""
+    if len(rows) > MAX_COLUMNS:
+        raise ValueError(f"X has {len(rows)} rows; a batch learner takes at most {MAX_COLUMNS}")
+    return rows.without_zeros()
+
+
+def _ranks(features: NDArray[np.int64], n_columns: int) -> NDArray[np.int32]:
+    """The place of each column among the features; −1 of others."""
+    rank = np.full(n_columns, -1, np.int32)
+    rank[features] = np.arange(len(features), dtype=np.int32)
+    return rank
+
+
+def largest_slopes(
+    rows: CSRRows, codes: NDArray[np.int32], weights: NDArray[np.float64], n_labels: int
+) -> NDArray[np.float64]:
+    """What |∂ loss| of each column is at most, whatever the model says: Σ w|x|, of two labels that of one of them."""
+    two = n_labels == 2
+    sums, sides = np.zeros((rows.n_columns, 2)), codes if two else np.zeros(len(rows), np.int32)
+    for start, stop in parallel.split_by_work(rows.indptr, 1):
+        transpose.add_magnitudes(rows.indptr, rows.indices, rows.values, start, stop, sides, weights, sums)
+    return np.asarray(sums.max(axis=1))
 
 
 def count_rows(rows: CSRRows, counts: NDArray[np.int64]) -> None:

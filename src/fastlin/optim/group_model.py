@@ -150,6 +150,10 @@ class GroupModel:
         self.curvature = curvature + self.ridge
         self.penalties = kernels.BlockPenalties(self.groups.strengths, self.ridge, self.shift, self.curvature)
 
+    def intercept_steps(self) -> Vector:
+        """What the model's optimum changes the intercepts by."""
+        return self.rows.intercept_steps()
+
     def solve_gram(self) -> bool:
         """Whether the model was solved with its curvature as a matrix, which of blocks it never is."""
         return False

@@ -180,6 +180,7 @@ class Partitions(PartitionSet):
         self.features, self.scratch = features, scratch
         self._files: list[PartitionFiles] = []
         self._allocated = itertools.count()
+        self.largest_left_out = 0.0  # what |∂ loss| of a feature that an L1 term leaves out is at most
 
     @classmethod
     def single(cls, design: Design, inference: RowLoss) -> Self:

@@ -39,6 +39,13 @@ class Columns:
         self.exact = CSRView(design.column_indptr, design.column_rows, values)
         self.sizes, self.shape = np.diff(design.column_indptr), (problem.width, design.n_rows)
         self.largest = problem.largest_of_features()
+        self._kept: dict[str, NDArray[Any]] = {}
+
+    def allocate(self, name, size, dtype):
+        held = self._kept.get(name)
+        if held is None or held.dtype != dtype or len(held) < size:
+            self._kept[name] = held = np.empty(size, dtype)
+        return held[:size]
 
 
 class Coordinates:
@@ -89,8 +96,8 @@ class QuadraticModel:
 
     def __init__(self, columns: Columns, theta: Vector, gradient: Vector, steepest: Vector) -> None:
         problem, part = columns.problem, columns.part
-        n = problem.n_weights
-        self.chosen, features, labels = _locate(problem, np.flatnonzero((theta[:n] != 0) | (steepest[:n] != 0)))
+        self.chosen, self.features, labels = choose_weights(problem, theta, steepest)
+        features = self.features
         self.coordinates = Coordinates(columns, features, labels)
         self.rows = (BinaryRows if problem.width == 1 else SoftmaxRows)(part, problem)
         self.origin = theta[self.chosen]
@@ -126,9 +133,7 @@ class QuadraticModel:
 
         False where there are too many weights or too long rows for it, or where visits were not enough.
         """
-        at = self.coordinates
-        short = at.columns.sizes[at.features].sum() <= MAX_GRAM_LENGTH * at.shape[1]
-        if not (short and isinstance(self.rows, BinaryRows) and 0 < len(self.z) <= MAX_GRAM_WEIGHTS):
+        if not (isinstance(self.rows, BinaryRows) and is_gram_cheap(self.coordinates.columns, self.features)):
             return False
         gram = self.rows.gram(self.by_row)
         slopes = self.rows.gram_slopes(self.coordinates.dots(self.rows.slopes()))
@@ -155,6 +160,10 @@ class QuadraticModel:
                 break
         return converged
 
+    def intercept_steps(self) -> Vector:
+        """What the model's optimum changes the intercepts by."""
+        return self.rows.intercept_steps()
+
     def step_scores(self) -> Vector:
         """The change of the scores, [n, K]."""
         moved = np.flatnonzero(self.z != self.origin)
@@ -165,10 +174,18 @@ class QuadraticModel:
         )
 
 
-def _locate(
-    problem: LogLinearProblem, chosen: NDArray[np.int64]
+def is_gram_cheap(columns: Columns, features: NDArray[np.int32]) -> bool:
+    """Whether a model of these weights of two labels has few enough, and short enough rows, for its curvature."""
+    short = columns.sizes[features].sum() <= MAX_GRAM_LENGTH * columns.shape[1]
+    return bool(short and 0 < len(features) <= MAX_GRAM_WEIGHTS)
+
+
+def choose_weights(
+    problem: LogLinearProblem, theta: Vector, steepest: Vector
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Some of the weights, those of one label after the other, with their features and labels."""
+    """The weights that are not zero or want to leave it, label by label, with their features and labels."""
+    n = problem.n_weights
+    chosen = np.flatnonzero((theta[:n] != 0) | (steepest[:n] != 0))
     features, labels = problem.layout.locate(chosen)
     order = np.argsort(labels, kind="stable")
     return chosen[order], features[order], labels[order]

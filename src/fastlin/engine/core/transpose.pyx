@@ -5,6 +5,7 @@ that the cache keeps them. With the transpose at hand, Xᵀ R is a gather as X W
 sum stays in registers and is written once. Measured with K = 20 on 20 Newsgroups: see docs/engine.md.
 """
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.core.csr cimport prefetch, real
@@ -30,6 +31,37 @@ def renumber_columns(const int32_t[::1] indices, const int32_t[::1] rank, int32_
         for p in range(nnz):
             prefetch(&rank[indices[p + PREFETCH_AHEAD if p + PREFETCH_AHEAD < nnz else p]])
             renamed[p] = rank[indices[p]]
+
+
+def add_magnitudes(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start,
+                   Py_ssize_t stop, const int32_t[::1] sides, const double[::1] weights, double[:, ::1] sums):
+    """sums[j, side of i] += w_i |x_ij| of the rows [start, stop); no weights stand for ones."""
+    cdef int64_t i, p, nnz = indptr[stop]
+    cdef double w = 1
+    with nogil:
+        for i in range(start, stop):
+            if weights.shape[0]:
+                w = weights[i]
+            for p in range(indptr[i], indptr[i + 1]):
+                prefetch(&sums[indices[p + PREFETCH_AHEAD if p + PREFETCH_AHEAD < nnz else p], 0])
+                sums[indices[p], sides[i]] += w * fabs(values[p])
+
+
+def select_columns(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start,
+                   Py_ssize_t stop, const int32_t[::1] rank, int64_t[::1] ends, int32_t[::1] renamed, real[::1] kept):
+    """The non-zeros of the rows [start, stop) whose column has a rank, under it; ends[i] says where row i begins."""
+    cdef int64_t i, p, to = ends[start], nnz = indptr[stop]
+    cdef int32_t j
+    with nogil:
+        for i in range(start, stop):
+            for p in range(indptr[i], indptr[i + 1]):
+                prefetch(&rank[indices[p + PREFETCH_AHEAD if p + PREFETCH_AHEAD < nnz else p]])
+                j = rank[indices[p]]
+                if j >= 0:
+                    renamed[to] = j
+                    kept[to] = values[p]
+                    to += 1
+            ends[i + 1] = to
 
 
 def transpose(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, Py_ssize_t start,

@@ -9,11 +9,12 @@ A line search along the step needs no more than its scores. A pass over all colu
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.optim.binary_model import BinaryModel
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.group_model import GroupModel, GroupStepPenalty
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays
-from fastlin.optim.quadratic_model import Columns, QuadraticModel
+from fastlin.optim.quadratic_model import Columns, QuadraticModel, choose_weights, is_gram_cheap
 from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.line_search import MAX_TRIALS, ExactLineSearch
 
@@ -41,13 +42,13 @@ class ProximalSearch(ExactLineSearch):
     def steepest(self) -> Vector:
         return self._steepest
 
-    def follow(self, columns: Columns, model: QuadraticModel | GroupModel) -> bool:
+    def follow(self, columns: Columns, model: BinaryModel | QuadraticModel | GroupModel) -> bool:
         """Take θ towards the model's optimum, as far as f falls enough; False where rounding leaves nothing.
 
         Where a fall is lost in rounding, the derivatives along the step decide (Hager & Zhang 2005).
         """
-        problem, n, bias = self.problem, self.problem.n_weights, model.rows.intercept_steps()
-        penalty = StepPenalty(problem, model) if isinstance(model, QuadraticModel) else GroupStepPenalty(model)
+        problem, n, bias = self.problem, self.problem.n_weights, model.intercept_steps()
+        penalty = GroupStepPenalty(model) if isinstance(model, GroupModel) else StepPenalty(problem, model)
         slope = float(self.gradient[model.chosen] @ penalty.d + self.gradient[n:] @ bias) + penalty.l1_change(1.0)
         if not slope < 0:
             return False
@@ -121,10 +122,10 @@ class ProximalSearch(ExactLineSearch):
 class StepPenalty:
     """The penalties along a step of a model: ½ λ₂ (θ + αd)² + λ₁ |θ + αd|, less those at θ."""
 
-    def __init__(self, problem: LogLinearProblem, model: QuadraticModel) -> None:
+    def __init__(self, problem: LogLinearProblem, model: BinaryModel | QuadraticModel) -> None:
         self.start, self.end, self.l1 = model.origin, model.z, model.l1
         self.d = self.end - self.start
-        precision = problem.prior.precision[model.coordinates.features]
+        precision = problem.prior.precision[model.features]
         self.linear, self.square = float(precision @ (self.start * self.d)), float(precision @ self.d**2)
 
     def weights(self, step: float) -> Vector:
@@ -175,10 +176,14 @@ def descend(point: ProximalSearch, monitor: ConvergenceMonitor) -> None:
 
 def take_step(columns: Columns, point: ProximalSearch, limit: int) -> tuple[int, bool]:
     """Go to a model's optimum; returns the limit of the next one's conjugate gradients, and whether f fell."""
-    make_model = QuadraticModel if point.problem.prior.groups is None else GroupModel
-    model = make_model(columns, point.theta, point.gradient, point.steepest)
-    limit = solve(model, limit)
-    return limit, point.follow(columns, model)
+    problem, at = point.problem, (point.theta, point.gradient, point.steepest)
+    if problem.width == 1:
+        chosen = choose_weights(problem, point.theta, point.steepest)
+        if not is_gram_cheap(columns, chosen[1]):
+            binary = BinaryModel(columns, chosen, *at)
+            return binary.solve(limit, MAX_CG_ITERATIONS), point.follow(columns, binary)
+    model = QuadraticModel(columns, *at) if problem.prior.groups is None else GroupModel(columns, *at)
+    return solve(model, limit), point.follow(columns, model)
 
 
 def _advance(part: Partition, scores: PerRowArrays, direction_scores: PerRowArrays, step: float) -> None:

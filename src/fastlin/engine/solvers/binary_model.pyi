@@ -1,0 +1,28 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from fastlin.engine.core.csr_view import CSRView
+
+Vector = NDArray[np.float64]
+
+class BinaryModel:
+    n_places: int
+    n_layouts: int
+    def __init__(
+        self,
+        view: CSRView,
+        features: NDArray[np.int32],
+        h: Vector,
+        r: Vector,
+        has_intercept: bool,
+        intercept_ridge: float,
+    ) -> None: ...
+    @property
+    def total(self) -> float: ...
+    @property
+    def bias(self) -> float: ...
+    def prepare(self) -> tuple[Vector, Vector, Vector]: ...
+    def set_penalties(
+        self, z: Vector, l1: Vector, ridge: Vector, shift: Vector, curvature: Vector, bias: float
+    ) -> None: ...
+    def solve(self, limit: int, max_limit: int) -> int: ...
