@@ -1,5 +1,6 @@
 """The quadratic model of a log-linear loss with its penalties, of some of the weights: descent, conjugate gradients."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,14 @@ class Columns:
         self.largest = problem.largest_of_features()
         self._kept: dict[str, NDArray[Any]] = {}
 
-    def allocate(self, name, size, dtype):
+    def of(self, part: Partition, problem: LogLinearProblem) -> "Columns":
+        """The same columns for another problem of the same rows."""
+        columns = copy(self)
+        columns.part, columns.problem, columns._kept = part, problem, {}
+        return columns
+
+    def allocate(self, name: str, size: int, dtype: Any) -> NDArray[Any]:
+        """Memory for one model at a time: fresh pages would cost as much as a visit of all weights."""
         held = self._kept.get(name)
         if held is None or held.dtype != dtype or len(held) < size:
             self._kept[name] = held = np.empty(size, dtype)

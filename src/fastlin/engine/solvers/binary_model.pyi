@@ -1,9 +1,12 @@
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.core.csr_view import CSRView
 
-Vector = NDArray[np.float64]
+Vector: TypeAlias = NDArray[np.float64]
 
 class BinaryModel:
     n_places: int
@@ -16,6 +19,7 @@ class BinaryModel:
         r: Vector,
         has_intercept: bool,
         intercept_ridge: float,
+        allocate: Callable[[str, int, Any], NDArray[Any]],
     ) -> None: ...
     @property
     def total(self) -> float: ...

@@ -32,7 +32,7 @@ cdef enum Outcome:               # of conjugate gradients, and the step along wh
     CUT = 2                      # not all of it was gone
 
 cdef double MODEL_TOLERANCE = 0.25     # of the way of the first visit: the model is solved
-cdef double STEADY_SHARE = 0.01        # of the weights that are not zero: so few come or go where descent has found them
+cdef double STEADY_SHARE = 0.01        # of the weights that are not zero: so few come or go at the end of descent
 cdef double FULL_SHARE = 0.25          # of the rows: columns with more of them are full
 cdef double ALL_SHARE = 1.1            # of the non-zeros of weights that are not zero: so many are laid out at most
 cdef double MISSING_SHARE = 0.02       # of the weights that are not zero: so many stay out of a layout that is there
@@ -67,7 +67,7 @@ cdef struct Visit:
 cdef struct Rows:
     Py_ssize_t n_full            # a multiple of the lanes
     const int64_t* indptr        # of the other columns
-    const int32_t* places
+    int32_t* places
 
 
 cdef inline Py_ssize_t block_end(const int64_t* indptr, Py_ssize_t start, Py_ssize_t size) noexcept nogil:
@@ -161,13 +161,13 @@ cdef void visit(Weights* w, const number* a, Py_ssize_t start, Py_ssize_t stop, 
     w.bias = bias
 
 
-cdef void fill_rows(Weights* w, const number* a, const int32_t* laid, Py_ssize_t n_full, Py_ssize_t n_laid,
-                    Rows* at, int64_t* cursor, int32_t* places, number* sparse, number* full) noexcept nogil:
-    """Write the weights `laid`, the first n_full of them full, to their rows; cursor[i] is where row i goes on."""
+cdef void fill_rows(Weights* w, const number* a, const int32_t* laid, Py_ssize_t n_full, Py_ssize_t start,
+                    Py_ssize_t stop, Rows* at, int64_t* cursor, number* sparse, number* full) noexcept nogil:
+    """Write weights, the first n_full of all full, to their rows; cursor[i] is where row i goes on."""
     cdef int64_t p, to
     cdef int32_t row
     cdef Py_ssize_t f, c, place
-    for f in range(n_laid):
+    for f in range(start, stop):
         c = laid[f]
         place = f if f < n_full else at.n_full + f - n_full
         for p in range(w.starts[c + 1] - w.starts[c]):
@@ -177,15 +177,15 @@ cdef void fill_rows(Weights* w, const number* a, const int32_t* laid, Py_ssize_t
             else:
                 to = cursor[row]
                 cursor[row] = to + 1
-                places[to] = <int32_t>place
+                at.places[to] = <int32_t>place
                 sparse[to] = a[w.starts[c] + p]
 
 
-cdef inline number row_dot(Rows* at, const number* sparse, const number* full, Py_ssize_t i,
-                           const number* t) noexcept nogil:
+cdef inline double row_dot(Rows* at, const number* sparse, const number* full, Py_ssize_t i,
+                           const double* t) noexcept nogil:
     """a_i·t."""
-    cdef number sums[LANES]
-    cdef number s = 0
+    cdef double sums[LANES]
+    cdef double s = 0
     cdef const number* own = full + i * at.n_full
     cdef int64_t p = at.indptr[i], end = at.indptr[i + 1]
     cdef Py_ssize_t k = 0, lane
@@ -208,10 +208,10 @@ cdef inline number row_dot(Rows* at, const number* sparse, const number* full, P
 
 
 cdef void multiply(Rows* at, const number* sparse, const number* full, Py_ssize_t start, Py_ssize_t stop,
-                   const number* t, number* out) noexcept nogil:
+                   const double* t, double* out) noexcept nogil:
     """out += Aᵀ(A t) of the rows [start, stop)."""
     cdef const number* own
-    cdef number s
+    cdef double s
     cdef int64_t p
     cdef Py_ssize_t i, k
     for i in range(start, stop):
@@ -261,7 +261,7 @@ cdef class BinaryModel:
     cdef Weights w
     cdef Rows at
     cdef CSRView view
-    cdef object allocate
+    cdef object allocate                     # memory that models take in turns
     cdef object held, values                 # arrays that pointers are into, and a
     cdef object sparse, full                 # of the weights that are laid out by rows
     cdef int64_t[::1] starts, indptr
@@ -341,7 +341,10 @@ cdef class BinaryModel:
             self.w.shift, self.w.curvature = &shift[0], &curvature[0]
 
     def solve(self, Py_ssize_t limit, Py_ssize_t max_limit):
-        """Go towards the optimum; returns the limit of the next model's conjugate gradients."""
+        """Go towards the optimum; returns the limit of the next model's conjugate gradients.
+
+        What comes after is written for both types of a; `kind` says which, and is not read.
+        """
         if len(self.held) == 4:
             raise ValueError("the model has no penalties yet")
         if not self.values.shape[0]:
@@ -351,12 +354,12 @@ cdef class BinaryModel:
         return self._solve[double](limit, max_limit, NULL)
 
     cdef Py_ssize_t _solve(self, Py_ssize_t limit, Py_ssize_t max_limit, const number* kind) except -1:
-        cdef Py_ssize_t k, c, kept
+        cdef Py_ssize_t c, kept, _visit, _step
         cdef int how
         cdef double first = 0
         cdef bint finished = False, steady
         cdef Visit done
-        for k in range(MAX_VISITS):
+        for _visit in range(MAX_VISITS):
             done = Visit(0, 0.0)
             self._descend(kind, &done)
             first = done.way if done.way > first else first
@@ -368,7 +371,7 @@ cdef class BinaryModel:
             steady = done.changed <= max(1, <Py_ssize_t>(STEADY_SHARE * kept))
             finished = False
             if steady:
-                for c in range(MAX_CUT_STEPS):
+                for _step in range(MAX_CUT_STEPS):
                     how = self._step(limit, kind)
                     if not how & CUT:
                         break
@@ -425,37 +428,60 @@ cdef class BinaryModel:
             place_of[others[c]] = <int32_t>(self.at.n_full + c)
             laid[n_full + c] = others[c]
         self.places = self.allocate("places", nnz + 1, np.int32)
+        self.at.places = &self.places[0]
         self.sparse = self.allocate("sparse", nnz + 1, self.values.dtype)
         self.full = self.allocate("full", n * self.at.n_full + 1, self.values.dtype)
         self.full.fill(0)
         sparse_values, full_values = self.sparse, self.full
-        with nogil:
-            for c in range(n_sparse):
-                i = self.w.features[others[c]]
-                for m in range(self.w.indptr[i], self.w.indptr[i + 1]):
-                    indptr[self.w.rows[m] + 2] += 1
-            for i in range(2, n + 2):
-                indptr[i] += indptr[i - 1]
-            fill_rows(&self.w, &a[0], &laid[0], n_full, n_full + n_sparse, &self.at, &indptr[1], &self.places[0],
-                      &sparse_values[0], &full_values[0])
-        look()
+        self._count(others[:n_sparse], indptr)
+        for i in range(2, n + 2):
+            indptr[i] += indptr[i - 1]
+        c = 0
+        while c < n_full + n_sparse:
+            i = self._block_of(laid, c, n_full + n_sparse)
+            with nogil:
+                fill_rows(&self.w, &a[0], &laid[0], n_full, c, i, &self.at, &indptr[1], &sparse_values[0],
+                          &full_values[0])
+            look()
+            c = i
         self.indptr, self.place_of = indptr, place_of
-        self.at.indptr, self.at.places = &indptr[0], &self.places[0]
+        self.at.indptr = &indptr[0]
         self.n_places = self.at.n_full + n_sparse
         self.n_layouts += 1
         return 0
 
-    cdef int _multiply(self, const double[::1] t, number[::1] narrow, number[::1] product) except -1:
+    cdef Py_ssize_t _block_of(self, const int32_t[::1] some, Py_ssize_t start, Py_ssize_t size):
+        """Where a block of some of the weights ends that has bounded work."""
+        cdef int64_t work = 0
+        while start < size and work <= BLOCK:
+            work += self.starts[some[start] + 1] - self.starts[some[start]]
+            start += 1
+        return start
+
+    cdef int _count(self, const int32_t[::1] some, int64_t[::1] indptr) except -1:
+        """indptr[i + 2] += the non-zeros that row i has of some of the weights."""
+        cdef Py_ssize_t c = 0, stop, f
+        cdef int64_t p
+        while c < some.shape[0]:
+            stop = self._block_of(some, c, some.shape[0])
+            with nogil:
+                while c < stop:
+                    f = self.w.features[some[c]]
+                    for p in range(self.w.indptr[f], self.w.indptr[f + 1]):
+                        indptr[self.w.rows[p] + 2] += 1
+                    c += 1
+            look()
+        return 0
+
+    cdef int _multiply(self, const number* kind, const double[::1] t, double[::1] product) except -1:
         """AᵀA t."""
         cdef number[::1] sparse = self.sparse, full = self.full
-        cdef Py_ssize_t f, start = 0, stop
-        for f in range(self.n_places):
-            narrow[f] = <number>t[f]
-            product[f] = 0
+        cdef Py_ssize_t start = 0, stop
+        product[:] = 0
         while start < self.w.n_rows:
             stop = block_end(self.at.indptr, start, self.w.n_rows)
             with nogil:
-                multiply(&self.at, &sparse[0], &full[0], start, stop, &narrow[0], &product[0])
+                multiply(&self.at, &sparse[0], &full[0], start, stop, &t[0], &product[0])
             look()
             start = stop
         return 0
@@ -468,18 +494,21 @@ cdef class BinaryModel:
         """
         self._lay_out(kind)
         cdef Weights* w = &self.w
-        cdef Py_ssize_t c, f, k, n_free = 0, n_crossing, n = self.n_places
+        cdef Py_ssize_t c, f, _iteration, n_free = 0, n_crossing, row = 0, stop, n = self.n_places
         cdef number[::1] sparse = self.sparse, full = self.full
-        cdef number[::1] narrow = np.empty(n, self.values.dtype), product = np.empty(n, self.values.dtype)
-        cdef double[:, ::1] room = np.zeros((9, n))
+        cdef double[:, ::1] room = np.zeros((10, n))
         cdef double[::1] z = room[0], g = room[1], r = room[2], t = room[3], p = room[4], inverse = room[5]
-        cdef double[::1] cross = room[6], ridge = room[7], l1 = room[8]
+        cdef double[::1] cross = room[6], ridge = room[7], l1 = room[8], product = room[9]
         cdef bint crosses
         cdef double size = 0, first, bend, before, along, step, share = 2, border = 1, change
         if n == 0:
             return CONVERGED
-        with nogil:
-            gather_rows(&self.at, &sparse[0], &full[0], 0, w.n_rows, w.q, &g[0])
+        while row < w.n_rows:
+            stop = block_end(self.at.indptr, row, w.n_rows)
+            with nogil:
+                gather_rows(&self.at, &sparse[0], &full[0], row, stop, w.q, &g[0])
+            look()
+            row = stop
         for c in range(w.size):
             f = self.place_of[c]
             if f < 0:
@@ -494,17 +523,17 @@ cdef class BinaryModel:
             p[f] = r[f] * inverse[f]
             size += r[f] * p[f]
         first = size
-        for k in range(limit):
+        for _iteration in range(limit):
             if not size > CG_TOLERANCE**2 * first:
                 break
-            self._multiply(p, narrow, product)
+            self._multiply(kind, p, product)
             along = dot(cross, p) / w.total if w.total > 0 else 0.0
             bend = 0
             for f in range(n):
                 if inverse[f] == 0:
                     product[f] = 0
                     continue
-                product[f] = <number>(product[f] + ridge[f] * p[f] - along * cross[f])
+                product[f] += ridge[f] * p[f] - along * cross[f]
                 bend += p[f] * product[f]
             if not bend > 0:
                 break
@@ -528,25 +557,32 @@ cdef class BinaryModel:
                 p[f] = -z[f] if crosses else share * t[f]
             if share <= border:
                 break
-            self._multiply(p, narrow, product)
+            self._multiply(kind, p, product)
             along = dot(cross, p)
             change = -0.5 * along**2 / w.total if w.total > 0 else 0.0
             for f in range(n):
-                change += p[f] * (g[f] + 0.5 * (product[f] + ridge[f] * p[f])) + l1[f] * (fabs(z[f] + p[f]) - fabs(z[f]))
+                change += p[f] * (g[f] + 0.5 * (product[f] + ridge[f] * p[f]))
+                change += l1[f] * (fabs(z[f] + p[f]) - fabs(z[f]))
             if not change > 0:
                 break
         for c in range(w.size):
             f = self.place_of[c]
             if f >= 0 and inverse[f] > 0:
                 w.z[c] = 0.0 if p[f] == -z[f] else z[f] + p[f]
-        with nogil:
-            advance_rows(&self.at, &sparse[0], &full[0], 0, w.n_rows, &p[0], w.q)
+        row = 0
+        while row < w.n_rows:
+            stop = block_end(self.at.indptr, row, w.n_rows)
+            with nogil:
+                advance_rows(&self.at, &sparse[0], &full[0], row, stop, &p[0], w.q)
+            look()
+            row = stop
         if w.total > 0:
             w.bias -= dot(cross, p) / w.total
         return (CONVERGED if size <= CG_TOLERANCE**2 * first else 0) | (CUT if share < 1 else 0)
 
 
 cdef double dot(const double[::1] a, const double[::1] b) noexcept:
+    """Σ a b."""
     cdef double total = 0
     cdef Py_ssize_t f
     for f in range(a.shape[0]):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fastlin.optim.binary_model import BinaryModel
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.group_model import GroupModel, GroupStepPenalty
+from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays
 from fastlin.optim.quadratic_model import Columns, QuadraticModel, choose_weights, is_gram_cheap
@@ -177,7 +178,7 @@ def descend(point: ProximalSearch, monitor: ConvergenceMonitor) -> None:
 def take_step(columns: Columns, point: ProximalSearch, limit: int) -> tuple[int, bool]:
     """Go to a model's optimum; returns the limit of the next one's conjugate gradients, and whether f fell."""
     problem, at = point.problem, (point.theta, point.gradient, point.steepest)
-    if problem.width == 1:
+    if problem.width == 1 and isinstance(columns.part.likelihood, MultinomialLikelihood):
         chosen = choose_weights(problem, point.theta, point.steepest)
         if not is_gram_cheap(columns, chosen[1]):
             binary = BinaryModel(columns, chosen, *at)

@@ -9,7 +9,6 @@ Labels are problems of their own over one layout of the rows, with the intercept
 step each in turn, or in threads.
 """
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -83,9 +82,7 @@ class SparseLabel:
         inner = self.inner
         with np.errstate(over="ignore", invalid="ignore"):
             with inner.partitions.open(0, inner.workers) as part:
-                its_columns = copy(columns)
-                its_columns.part, its_columns.problem = part, inner
-                self.limit, moved = take_step(its_columns, self.point, self.limit)
+                self.limit, moved = take_step(columns.of(part, inner), self.point, self.limit)
             gap = self.gap
             self._measure()
             self.idle = 0 if self.point.value < self.least or self.gap < gap else self.idle + 1
