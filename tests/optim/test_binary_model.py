@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fastlin import LogisticRegression
 from fastlin.engine.core.csr_view import CSRView
-from fastlin.engine.solvers.binary_model import BinaryModel
+from fastlin.engine.solvers.binary_model import BinarySolver
 from fastlin.optim.design import Design, largest_slopes
 from fastlin.validation import as_rows
 
@@ -21,7 +21,7 @@ def allocate(name, size, dtype):
 
 def make_model(X, chosen, h, r, intercept, ridge=0.0):
     view = CSRView(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
-    return BinaryModel(view, chosen, h, r, intercept, ridge, allocate)
+    return BinarySolver(view, chosen, h, r, intercept, ridge, allocate)
 
 
 @settings(max_examples=40, deadline=None)

@@ -30,7 +30,7 @@ class BinaryModel:
         r = part.map(problem.residual).reshape(-1)
         slope, total = r.sum(keepdims=True), h.sum(keepdims=True)
         intercept_ridge = float(missing_curvature(total, slope, problem.prior.l1, 1.0)[0])
-        self._model = kernels.BinaryModel(
+        self._model = kernels.BinarySolver(
             columns.view, self.features, h, r, self._has_intercept, intercept_ridge, columns.allocate
         )
         self.origin = theta[self.chosen]

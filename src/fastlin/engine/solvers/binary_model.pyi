@@ -8,7 +8,7 @@ from fastlin.engine.core.csr_view import CSRView
 
 Vector: TypeAlias = NDArray[np.float64]
 
-class BinaryModel:
+class BinarySolver:
     n_places: int
     n_layouts: int
     def __init__(

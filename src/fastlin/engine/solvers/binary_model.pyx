@@ -41,7 +41,7 @@ cdef double CROSSING_SHARE = 0.004     # of the weights, beside one: where more 
 cdef double LEAST_CURVATURE = 1e-24    # of a row, beside its residual, which is divided by √h
 
 
-cdef struct Weights:
+cdef struct ModelWeights:
     Py_ssize_t n_rows, size
     const int64_t* indptr        # of the columns of the data
     const int32_t* rows
@@ -107,7 +107,7 @@ cdef inline double soft_threshold(double z, double amount) noexcept nogil:
     return z + amount if z < -amount else 0.0
 
 
-cdef void scale_columns(Weights* w, const number* x, number* a, Py_ssize_t start, Py_ssize_t stop, double* squares,
+cdef void scale_columns(ModelWeights* w, const number* x, number* a, Py_ssize_t start, Py_ssize_t stop, double* squares,
                         double* slopes) noexcept nogil:
     """a = √h x, Σ a², a·√h and a·q of the weights [start, stop)."""
     cdef const int32_t* rows
@@ -134,7 +134,7 @@ cdef void scale_columns(Weights* w, const number* x, number* a, Py_ssize_t start
         slopes[c] = slope
 
 
-cdef void visit(Weights* w, const number* a, Py_ssize_t start, Py_ssize_t stop, Visit* done) noexcept nogil:
+cdef void visit(ModelWeights* w, const number* a, Py_ssize_t start, Py_ssize_t stop, Visit* done) noexcept nogil:
     """Take each of the weights [start, stop) to the optimum of its own."""
     cdef const int32_t* rows
     cdef const number* own
@@ -161,7 +161,7 @@ cdef void visit(Weights* w, const number* a, Py_ssize_t start, Py_ssize_t stop, 
     w.bias = bias
 
 
-cdef void fill_rows(Weights* w, const number* a, const int32_t* laid, Py_ssize_t n_full, Py_ssize_t start,
+cdef void fill_rows(ModelWeights* w, const number* a, const int32_t* laid, Py_ssize_t n_full, Py_ssize_t start,
                     Py_ssize_t stop, Rows* at, int64_t* cursor, number* sparse, number* full) noexcept nogil:
     """Write weights, the first n_full of all full, to their rows; cursor[i] is where row i goes on."""
     cdef int64_t p, to
@@ -255,10 +255,10 @@ cdef void advance_rows(Rows* at, const number* sparse, const number* full, Py_ss
 
 
 @cython.final
-cdef class BinaryModel:
-    """A model of the weights of some features; the intercept is beside them if there is a total, Σ h."""
+cdef class BinarySolver:
+    """The model of some features' weights, which it solves; the intercept is beside them if there is a total, Σ h."""
 
-    cdef Weights w
+    cdef ModelWeights w
     cdef Rows at
     cdef CSRView view
     cdef object allocate                     # memory that models take in turns
@@ -493,7 +493,7 @@ cdef class BinaryModel:
         below the first sign that changes: within the orthant the model gets better all the way.
         """
         self._lay_out(kind)
-        cdef Weights* w = &self.w
+        cdef ModelWeights* w = &self.w
         cdef Py_ssize_t c, f, _iteration, n_free = 0, n_crossing, row = 0, stop, n = self.n_places
         cdef number[::1] sparse = self.sparse, full = self.full
         cdef double[:, ::1] room = np.zeros((10, n))
