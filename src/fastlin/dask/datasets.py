@@ -87,6 +87,8 @@ class ClusterView(DatasetView):
 class ClusterPartitions:
     """Partitions that workers lay out, as solvers see them."""
 
+    largest_left_out = 0.0  # all features are laid out
+
     def __init__(self, designs: SegmentDesigns, cluster: Cluster) -> None:
         self.features, self._designs = designs.features, designs
         self._data = DaskPasses(cluster, designs, designs.rows.segments.path)

@@ -21,9 +21,9 @@ class LogisticRegression(ClusterClassifier, logistic.LogisticRegression):
     solver="lbfgs" gives the model of the local one in every bit; "auto" is the same here.
     """
 
-    def _parts_of(self, sample: DatasetView) -> Any:
+    def _parts_of(self, sample: DatasetView, of_one_fit: bool = False) -> Any:
         if not isinstance(sample, ClusterView):
-            return super()._parts_of(sample)
+            return super()._parts_of(sample, of_one_fit)
         if self._check_parameters() not in SOLVERS:
             raise ValueError(f"solver={self.solver!r} is not one of a cluster: use 'lbfgs' or 'auto'")
         n_labels = len(sample.classes)
