@@ -46,7 +46,7 @@ SANITIZE = os.environ.get("FASTLIN_SANITIZE") == "1"
 X86_64 = platform.machine().lower() in ("x86_64", "amd64") and sys.platform != "win32"
 
 # Beside the baseline of the platform, which every kernel has; a processor loads the best that a kernel has, and it runs
-# (engine/__init__.py). Who is named gained a tenth or more by bench/builds.py (docs/engine.md).
+# (engine/__init__.py). Who is named gained by bench/builds.py, or has the arithmetic of one that did (docs/engine.md).
 MARCH = {"x86_64_v3": "-march=x86-64-v3", "x86_64_v4": "-march=x86-64-v4"} if X86_64 else {}
 BUILDS = ("baseline", *MARCH)
 PAYS = {
