@@ -4,10 +4,9 @@ Every learner is fitted with all its defaults, or sees the rows once in one ``pa
 of corpora with short and long documents, two labels and many, as counts and as tf-idf. A row of the table is the mean
 over the splits of ours − scikit-learn's accuracy in points, with two standard errors of the mean, and of the held-out
 log loss where both have probabilities. A second column has ours with ``multi_class="ovr"``: models of each label
-against the rest, as theirs are. What is left there is not the difference of the two models, and may be that of the orders: one
-pass shows the rows to all labels in one order, theirs to each label in another, so that the last steps of the labels
-err together, and the differences of their scores twice as much. The last lines count the rows where ours is worse by
-more than 0.3 points and two standard errors.
+against the rest, as theirs are. What is left there is not the difference of the two models, and may be that of the
+orders: one pass shows the rows to all labels in one order, theirs to each label in another. The last lines count the
+rows where ours is worse by more than 0.3 points and two standard errors.
 """
 
 from __future__ import annotations
