@@ -11,8 +11,9 @@ from fastlin.dask.datasets import ClusterView
 from fastlin.dask.estimators import ClusterClassifier
 from fastlin.linear import logistic
 from fastlin.optim.log_linear_problem import LogLinearProblem
+from fastlin.optim.solvers.dispatch import SOLVERS, Solver
 
-SOLVERS = "auto", "lbfgs"  # that keep nothing with the rows between two rounds
+STATELESS = "auto", "lbfgs"  # that keep nothing with the rows between two rounds
 
 
 class LogisticRegression(ClusterClassifier, logistic.LogisticRegression):
@@ -24,7 +25,7 @@ class LogisticRegression(ClusterClassifier, logistic.LogisticRegression):
     def _parts_of(self, sample: DatasetView, of_one_fit: bool = False) -> Any:
         if not isinstance(sample, ClusterView):
             return super()._parts_of(sample, of_one_fit)
-        if self._check_parameters() not in SOLVERS:
+        if self._check_parameters() not in STATELESS:
             raise ValueError(f"solver={self.solver!r} is not one of a cluster: use 'lbfgs' or 'auto'")
         n_labels = len(sample.classes)
         width = n_labels if self.weights == "observed" else self._n_columns(n_labels)
@@ -34,10 +35,9 @@ class LogisticRegression(ClusterClassifier, logistic.LogisticRegression):
         self,
         problem: LogLinearProblem,
         theta: NDArray[np.float64],
-        solver: str,
+        solver: Solver,
         report: Any,
         checkpoint: CheckpointTarget | None,
     ) -> None:
-        if solver == "auto" and not problem.data.keeps_rows:
-            solver = "lbfgs"
-        super()._optimise(problem, theta, solver, report, checkpoint)
+        on_workers = not problem.data.keeps_rows
+        super()._optimise(problem, theta, SOLVERS["lbfgs"] if on_workers else solver, report, checkpoint)
