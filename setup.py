@@ -70,12 +70,13 @@ SMALLER = {  # of what is installed, not of what is built in place to be profile
     "linux": ["-Wl,--strip-all", "-Wl,--gc-sections", "-Wl,-z,noseparate-code"],
     "darwin": ["-Wl,-x", "-Wl,-dead_strip"],
 }.get(sys.platform, [])
+COMPACT = [] if sys.platform == "win32" else ["-fno-unwind-tables", "-fno-asynchronous-unwind-tables"]  # likewise
 CLANG_CL = ["/clang:-O3", "/clang:-fno-math-errno", "/clang:-fno-trapping-math", "-Wno-incompatible-pointer-types"]
 if SANITIZE:
     FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     LINK = ["-fsanitize=address,undefined"]
 if DEBUG or SANITIZE:
-    SMALLER = []
+    SMALLER = COMPACT = []
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -178,7 +179,7 @@ class BuildEveryInstructionSet(build_ext):
     def chosen_flags(self) -> tuple[list[str], list[str]]:
         """What the compiler and the linker are told; on Windows both are LLVM's, for cl.exe has no vectors of GNU C."""
         if self.compiler.compiler_type != "msvc":
-            return FLAGS, LINK + SMALLER if self.installed else LINK
+            return (FLAGS + COMPACT, LINK + SMALLER) if self.installed else (FLAGS, LINK)
         if not (clang := shutil.which("clang-cl")):
             raise PlatformError("fastlin's kernels are GNU C: install LLVM, so that clang-cl is on the PATH")
         self.compiler.initialize()

@@ -117,10 +117,10 @@ def _run(name: str, command: str, rest: list[str]) -> int:
         kind = "option" if command.startswith("-") else "command"
         hint = did_you_mean(command, [*COMMANDS, "--help", "--version"])
         raise UserError(f"there is no {kind} {command!r}{hint}; fastlin --help lists them")
-    import fastlin.runtime.sklearn_import  # noqa: F401 - before a module imports scikit-learn
     from fastlin.cli.commands import parse
 
     options = parse(command, rest)
+    import fastlin.runtime.sklearn_import  # noqa: F401 - before a module imports scikit-learn
 
     def warn(
         message: Warning | str, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None
