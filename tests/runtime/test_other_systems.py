@@ -25,8 +25,10 @@ MISSING = {  # system: (modules, names of os, names of mmap)
     ),
 }
 SCRIPT = """
-import mmap, os, pkgutil, sys, tempfile
+import contextlib, mmap, os, pkgutil, sys, tempfile
 import joblib, pandas, pyarrow, rich.progress, scipy.sparse.linalg, sklearn.linear_model, sklearn.pipeline  # not ours
+with contextlib.suppress(ImportError):
+    import distributed  # nor ours, and not everywhere
 
 modules, of_os, of_mmap = {missing!r}
 for name in modules:
@@ -135,6 +137,19 @@ def test_a_folder_is_locked_by_one_at_a_time(tmp_path, request, system):
     assert not list(tmp_path.iterdir())
     with folder_lock.lock_folder(tmp_path):
         pass
+
+
+@pytest.mark.skipif(folder_lock.fcntl is None, reason="a descriptor that has a copy in a forked process")
+def test_a_process_that_was_forked_meanwhile_does_not_keep_the_lock(tmp_path, monkeypatch):
+    opened, open_file = [], os.open
+    monkeypatch.setattr(os, "open", lambda *arguments: opened.append(open_file(*arguments)) or opened[-1])
+    with folder_lock.lock_folder(tmp_path):
+        copy = os.dup(opened[0])
+    try:
+        with folder_lock.lock_folder(tmp_path):
+            pass
+    finally:
+        os.close(copy)
 
 
 def test_where_there_are_no_locks_nothing_is_locked(tmp_path, monkeypatch):

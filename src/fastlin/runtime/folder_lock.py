@@ -38,6 +38,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
         held = True
         yield
     finally:
+        if held and fcntl:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process forked meanwhile holds the descriptor, too
         os.close(descriptor)
         if held and not fcntl:
             with contextlib.suppress(OSError):  # it is gone with the folder, or another holds it by now
