@@ -1,11 +1,14 @@
 """What is imported before a model answers: scikit-learn without pandas and scipy.stats, which are there when wanted."""
 
+import importlib.util
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
 import fastlin
+from fastlin.runtime import sklearn_import
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 from fastlin.text.templates import ner
 
@@ -62,3 +65,31 @@ def test_what_is_asked_for_while_scikit_learn_is_imported_is_the_real_one_too():
     )
     done = run(code)
     assert done.stdout == "done\n", done.stderr
+
+
+def test_an_import_that_fails_leaves_nothing_behind():
+    code = (
+        "import importlib.util, sys\n"
+        "find_spec = importlib.util.find_spec\n"
+        "def fail(name):\n"
+        "    if name == 'scipy.stats':\n"
+        "        raise ImportError(name)\n"
+        "    return find_spec(name)\n"
+        "importlib.util.find_spec = fail\n"
+        "try:\n"
+        "    import fastlin.runtime.sklearn_import\n"
+        "except ImportError as error:\n"
+        "    print(error, [name for name in ('pandas', 'scipy.special') if name in sys.modules])"
+    )
+    done = run(code)
+    assert done.stdout == "scipy.stats []\n", done.stderr
+
+
+def test_what_another_thread_begins_to_import_meanwhile_stays(monkeypatch):
+    name = "fastlin_imported_elsewhere"
+    other = ModuleType(name)
+    monkeypatch.setitem(sys.modules, name, other)
+    del sys.modules[name]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: sys.modules.setdefault(name, other))
+    assert sklearn_import.stand_in((name,)) == []
+    assert sys.modules[name] is other

@@ -34,10 +34,11 @@ def stand_in(names: tuple[str, ...]) -> list[DeferredModule]:
     modules: list[DeferredModule] = []
     for name in names:
         module = DeferredModule(name, modules)
+        if sys.modules.setdefault(name, module) is not module:  # another thread has begun to import it
+            break
         if modules:
             setattr(modules[-1], name.rpartition(".")[2], module)
         modules.append(module)
-        sys.modules[name] = module
     return modules
 
 
@@ -52,8 +53,10 @@ def import_sklearn() -> None:
     """Import scikit-learn, if nobody has."""
     if "sklearn" in sys.modules:
         return
-    modules = [module for names in DEFERRED for module in stand_in(names)]
+    modules: list[DeferredModule] = []
     try:
+        for names in DEFERRED:
+            modules += stand_in(names)
         importlib.import_module("sklearn")
     finally:
         withdraw(modules)
