@@ -127,3 +127,17 @@ def test_features_that_are_left_out_cannot_enter_and_the_certificate_knows_their
     counts = max(np.abs(X.T @ residual).max(), np.abs(residual.sum(axis=0)).max())
     assert model.certificate_["moment_gap"] == pytest.approx(counts, rel=1e-6)
     assert not model.coef_[:, bounds <= 1 / C].any()
+
+
+@pytest.mark.parametrize(("n_labels", "n_features"), [(2, 60), (2, 10), (3, 60)])
+def test_an_l1_fit_takes_as_many_iterations_whatever_the_unit_of_the_values(n_labels, n_features):
+    rng = np.random.default_rng(0)
+    X = rng.random((300, n_features)) * (rng.random((300, n_features)) < 0.6)
+    score = X @ rng.normal(size=n_features) + 0.5 * rng.normal(size=300)
+    y = np.searchsorted(np.quantile(score, [0.6, 0.8][: n_labels - 1]), score)
+    own = LogisticRegression(l1_ratio=1, tol=1e-8).fit(X, y)
+    for unit in (1e-6, 1e6, 1e10):
+        model = LogisticRegression(l1_ratio=1, tol=1e-8, C=1 / unit).fit(unit * X, y)
+        assert (np.abs(model.n_iter_ - own.n_iter_) <= 2).all()
+        np.testing.assert_allclose(unit * model.coef_, own.coef_, atol=1e-5)
+        np.testing.assert_allclose(model.intercept_, own.intercept_, atol=1e-5)

@@ -29,7 +29,7 @@ class BinaryModel:
         h = part.likelihood.variances(part.map(problem.model.shares)).reshape(-1)
         r = part.map(problem.residual).reshape(-1)
         slope, total = r.sum(keepdims=True), h.sum(keepdims=True)
-        intercept_ridge = float(missing_curvature(total, slope, problem.prior.l1, 1.0)[0])
+        intercept_ridge = float(missing_curvature(total, slope, columns.intercept_l1, 1.0)[0])
         self._model = kernels.BinarySolver(
             columns.view, self.features, h, r, self._has_intercept, intercept_ridge, columns.allocate
         )

@@ -48,6 +48,11 @@ class Columns:
         columns.part, columns.problem, columns._kept = part, problem, {}
         return columns
 
+    @property
+    def intercept_l1(self) -> float:
+        """λ₁ for a column of ones, as intercepts have: for the same data in any unit it is the same."""
+        return float(self.problem.prior.l1 / (self.largest.max(initial=0) or 1))
+
     def allocate(self, name: str, size: int, dtype: Any) -> NDArray[Any]:
         """Memory for one model at a time: fresh pages would cost as much as a visit of all weights."""
         held = self._kept.get(name)
@@ -107,7 +112,7 @@ class QuadraticModel:
         self.chosen, self.features, labels = choose_weights(problem, theta, steepest)
         features = self.features
         self.coordinates = Coordinates(columns, features, labels)
-        self.rows = (BinaryRows if problem.width == 1 else SoftmaxRows)(part, problem)
+        self.rows = (BinaryRows if problem.width == 1 else SoftmaxRows)(part, problem, columns.intercept_l1)
         self.origin = theta[self.chosen]
         self.z, self.l1 = self.origin.copy(), np.empty(len(self.chosen))
         self.l1[:] = problem.prior.l1_of(self.chosen)

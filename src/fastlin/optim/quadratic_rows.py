@@ -31,12 +31,12 @@ class BinaryRows:
 
     steady_share = 0.01  # of the weights that are not zero: so few come or go where descent has found out which are
 
-    def __init__(self, part: Partition, problem: LogLinearProblem) -> None:
+    def __init__(self, part: Partition, problem: LogLinearProblem, intercept_l1: float) -> None:
         self.variances = part.likelihood.variances(part.map(problem.model.shares)).reshape(1, -1)
         self.v = part.map(problem.residual).reshape(1, -1).copy()
         self.bias = np.zeros(problem.size - problem.n_weights)
         curvature, slopes = self.sum_intercepts(self.variances), self.sum_intercepts(self.v)
-        self.intercept_ridge = missing_curvature(curvature, slopes, problem.prior.l1, 1.0)
+        self.intercept_ridge = missing_curvature(curvature, slopes, intercept_l1, 1.0)
         self.intercept_curvature = curvature + self.intercept_ridge
         self.total = float(self.intercept_curvature.sum())
 
@@ -105,7 +105,7 @@ class SoftmaxRows:
 
     steady_share = 0.01
 
-    def __init__(self, part: Partition, problem: LogLinearProblem) -> None:
+    def __init__(self, part: Partition, problem: LogLinearProblem, intercept_l1: float) -> None:
         labels = part.labels
         self.variances = np.ascontiguousarray(labels.variances(part.map(problem.model.shares)).T)
         self.weights, self.w = labels.weights, labels.row_weights()[:, 0]
@@ -117,7 +117,7 @@ class SoftmaxRows:
         self.s = np.zeros(len(labels.codes))
         self.bias = np.zeros(problem.size - problem.n_weights)
         curvature, slopes = self.sum_intercepts(self.variances), self.sum_intercepts(self.slopes())
-        self.intercept_ridge = missing_curvature(curvature, slopes, problem.prior.l1, 1.0)
+        self.intercept_ridge = missing_curvature(curvature, slopes, intercept_l1, 1.0)
         self.intercept_curvature = curvature + self.intercept_ridge
 
     def eliminate(self, curvature: Vector, cross: Vector) -> Vector:  # noqa: ARG002 - two labels' rows ask for more
