@@ -84,6 +84,12 @@ cdef inline Py_ssize_t block_end(const int64_t* indptr, Py_ssize_t start, Py_ssi
     return low
 
 
+cdef inline Py_ssize_t end_of_rows(const Rows* at, Py_ssize_t start, Py_ssize_t n_rows) noexcept nogil:
+    """The same of rows, which have numbers in full columns, too."""
+    cdef Py_ssize_t most = 1 + BLOCK // (1 + at.n_full)
+    return block_end(at.indptr, start, start + most if most < n_rows - start else n_rows)
+
+
 cdef inline double gather(const int32_t* rows, const number* a, int64_t m, const double* q) noexcept nogil:
     """Σ a q; four sums, so that the additions overlap."""
     cdef double s = 0, t = 0, u = 0, v = 0
@@ -479,7 +485,7 @@ cdef class BinarySolver:
         cdef Py_ssize_t start = 0, stop
         product[:] = 0
         while start < self.w.n_rows:
-            stop = block_end(self.at.indptr, start, self.w.n_rows)
+            stop = end_of_rows(&self.at, start, self.w.n_rows)
             with nogil:
                 multiply(&self.at, &sparse[0], &full[0], start, stop, &t[0], &product[0])
             look()
@@ -504,7 +510,7 @@ cdef class BinarySolver:
         if n == 0:
             return CONVERGED
         while row < w.n_rows:
-            stop = block_end(self.at.indptr, row, w.n_rows)
+            stop = end_of_rows(&self.at, row, w.n_rows)
             with nogil:
                 gather_rows(&self.at, &sparse[0], &full[0], row, stop, w.q, &g[0])
             look()
@@ -571,7 +577,7 @@ cdef class BinarySolver:
                 w.z[c] = 0.0 if p[f] == -z[f] else z[f] + p[f]
         row = 0
         while row < w.n_rows:
-            stop = block_end(self.at.indptr, row, w.n_rows)
+            stop = end_of_rows(&self.at, row, w.n_rows)
             with nogil:
                 advance_rows(&self.at, &sparse[0], &full[0], row, stop, &p[0], w.q)
             look()
