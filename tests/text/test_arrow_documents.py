@@ -27,6 +27,7 @@ COLUMNS = {
     "pandas of Arrow": lambda texts: pd.Series(texts, dtype=pd.ArrowDtype(pa.string())),
     "pandas of objects": lambda texts: pd.Series(texts, dtype=object),
     "polars": lambda texts: pl.Series(texts, dtype=pl.String),
+    "polars of categories": lambda texts: pl.Series(texts, dtype=pl.Categorical),
 }
 VECTORIZERS = {
     "counts": lambda: CountVectorizer(vocabulary=["ab", "abc", "naïve", "ab abc", "οδοσ", "日本"], ngram_range=(1, 2)),

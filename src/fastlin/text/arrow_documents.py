@@ -30,7 +30,11 @@ def string_column(documents: Any) -> Any:
     strings = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if not strings:
         return None
-    return column if column.type in (pa.string(), pa.large_string()) else column.cast(pa.large_string())
+    if column.type in (pa.string(), pa.large_string()):
+        return column
+    if pa.types.is_dictionary(column.type):  # of views, as Polars has them: Arrow writes out only those of strings
+        column = column.cast(pa.dictionary(column.type.index_type, pa.large_string()))
+    return column.cast(pa.large_string())
 
 
 def _is_arrow(documents: Any, dtype: Any) -> bool:
