@@ -2,12 +2,14 @@
 
 import json
 import re
+from itertools import chain
+from operator import eq
 
 import pytest
 
 import fastlin
 from fastlin.inspection import compare
-from fastlin.sequence import compare_spans
+from fastlin.sequence.span_comparison import compare_tags
 from inspection.test_html import Reader as Fragment
 from support.command_line import documents, write
 
@@ -110,7 +112,9 @@ def test_taggers_have_a_report(shell, tmp_path, learner):
         alone = model.features is None  # words, and not tokens of one column
         found = model.predict(tokens if alone else [[(word,) for word in sentence] for sentence in tokens])
         tagged.append([list(map(str, tags)) for tags in found])
-    expected = compare_spans(right, *tagged)
+    expected = compare_tags(right, *tagged)
+    for tags, share in zip(tagged, (expected.first, expected.second), strict=True):
+        assert share == sum(map(eq, chain(*right), chain(*tags))) / 8 > 0.5
     assert str(expected) in shell("tag", "evaluate", *both).out
     assert str(expected).split("\n")[0] in page_of(shell, tmp_path / "page.html", *both).text
 
@@ -133,7 +137,8 @@ def test_clusters_and_language_models_have_a_report(shell, folder, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["dev.tsv", "-o", "{0}/x.html"], "which model"),
+        (["dev.tsv", "-o", "{0}/x.html"], "dev.tsv is none. Name its file before the documents"),
+        (["{0}/none.fastlin", "dev.tsv", "-o", "{0}/x.html"], "which model? There is no file"),
         (["model.fastlin", "-o", "{0}/x.html"], "which documents"),
         (["model.fastlin", "model.fastlin", "model.fastlin", "dev.tsv", "-o", "{0}/x.html"], "3 are named"),
         (["model.fastlin", "dev.tsv", "-o", "{0}/none/x.html"], "a folder that is there"),

@@ -97,7 +97,10 @@ def named_models(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     while files and _is_archive(files[0]):
         models.append(files.pop(0))
     if not models:
-        raise UserError("which model? Name its file before the documents, or with -m")
+        found = f" {files[0]} is none." if files and files[0] != "-" else ""
+        if found and not os.path.exists(files[0]):
+            found = f" There is no file {files[0]!r}."
+        raise UserError(f"which model?{found} Name its file before the documents, or with -m")
     if not files:
         raise UserError("which documents? Only models are named")
     return models, files

@@ -36,7 +36,6 @@ from fastlin.inspection.html import Markup
 from fastlin.inspection.report_page import ReportPage, folded, line_chart
 from fastlin.inspection.weights import learner_of
 from fastlin.runtime.atomic_write import atomic_write
-from fastlin.sequence import compare_spans
 from fastlin.sequence.metrics import Errors
 
 KINDS = ("classifier", "clustering", "tagger", "language")
@@ -207,7 +206,7 @@ def _taggers(
         options.label = column(options.label)
     kept: tag_judges.KeptTags = ([], [[] for _ in models])
     judged = tag_judges.judge(models, files, options, Progress(options), options.mistakes, kept)
-    _compared(page, [compare_spans(kept[0], *kept[1])] if len(models) > 1 else [])
+    _compared(page, tag_judges.compared(judged, kept))
     for path, one in zip(paths, judged, strict=True):
         spans = [html.lines(one.spans)] if one.spans.types else []
         page.add(_of("Figures", path, paths), *spans, html.paragraph(one.tags.headline), *one.tags.html_tables())

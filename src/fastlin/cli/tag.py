@@ -88,14 +88,13 @@ def _sentences_to_tag(options: argparse.Namespace, model: Any) -> Any:
 def evaluate(options: argparse.Namespace) -> int:
     """How a tagger does on labelled sentences, or which of several does better."""
     from fastlin.cli import tag_judges
-    from fastlin.sequence.span_comparison import compare_spans
 
     paths, files = model_io.named_models(options)
     models = [model_io.load(path, options.jobs, kinds=("tagger",)) for path in paths]
     kept: tag_judges.KeptTags = ([], [[] for _ in models])
     several = len(models) > 1
     judged = tag_judges.judge(models, files, options, Progress(options), options.mistakes, kept if several else None)
-    compared = [compare_spans(kept[0], kept[1][0], other) for other in kept[1][1:]]
+    compared = tag_judges.compared(judged, kept) if several else []
     if options.json:
         plain = [{"model": path, **one.as_dict()} for path, one in zip(paths, judged, strict=True)]
         comparisons = [one.as_dict() for one in compared]

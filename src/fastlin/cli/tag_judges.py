@@ -10,8 +10,10 @@ from typing import Any
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress
 from fastlin.cli.sentence_inputs import Sentences, labels_of, tokens_of
-from fastlin.inspection import Report
+from fastlin.inspection import Comparison, Report
+from fastlin.sequence import compare_spans
 from fastlin.sequence.metrics import Errors, SpanReport, SpanTally, TagTally, errors
+from fastlin.sequence.span_comparison import compare_tags
 
 MAX_SHOWN_TAGS = 5  # of those that a model never saw
 KeptTags = tuple[list[list[str]], list[list[list[str]]]]  # the right ones, and those of each model
@@ -57,6 +59,13 @@ def judge(
                 for tags, own in zip(kept[1], found, strict=True):
                     tags.extend(own)
     return [judge.report(source.name, shown) for judge in judges]
+
+
+def compared(judged: Sequence[TaggerReport], kept: KeptTags) -> list[Comparison]:
+    """Each tagger but the first beside the first: by the F1 of spans, if tags have any, or else by their accuracy."""
+    compare = compare_spans if any(one.spans.types for one in judged) else compare_tags
+    right, (first, *others) = kept
+    return [compare(right, first, other) for other in others]
 
 
 class TaggerJudge:

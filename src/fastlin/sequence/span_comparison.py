@@ -1,5 +1,6 @@
-"""Whether one tagger finds spans better than another, or only by chance."""
+"""Whether one tagger finds spans, or tags tokens, better than another, or only by chance."""
 
+from operator import eq
 from typing import Any
 
 import numpy as np
@@ -56,4 +57,14 @@ def compare_spans(
     return compare_counts(
         np.array(facts, np.int64).reshape(-1, 5), counts, lambda sums, _: f1_of(sums[:, 0], sums[:, 1]),
         name="F1 of spans", unit="sentences", n_samples=n_samples, confidence=confidence, random_state=random_state,
+    )  # fmt: skip
+
+
+def compare_tags(y_true: Any, first: Any, second: Any) -> Comparison:
+    """The same by the share of tokens that get their tag, for tags that are no spans."""
+    pairs = zip(paired_sentences(y_true, first), paired_sentences(y_true, second), strict=True)
+    facts = [[sum(map(eq, own, one)), sum(map(eq, own, two)), len(own)] for (own, one), (_, two) in pairs]
+    return compare_counts(
+        np.array(facts, np.int64).reshape(-1, 3), lambda kinds, model: kinds[:, [model - 1, 2]].astype(float),
+        lambda sums, _: sums[:, 0] / np.maximum(sums[:, 1], 1), name="accuracy", unit="sentences",
     )  # fmt: skip
