@@ -36,6 +36,7 @@ def test_options_are_those_of_the_parser(shell, command):
 def test_values_are_those_of_the_option(shell, folder, monkeypatch):
     assert {"svm", "sgd"} <= completed(shell, ["fastlin", "train", "--learner", "s"])
     assert completed(shell, ["fastlin", "tag", "train", "--learner", ""]) == {"crf", "perceptron", "memm", "hmm"}
+    assert completed(shell, ["fastlin", "completion", ""]) == {"bash", "zsh", "fish"}
     monkeypatch.chdir(folder)
     assert completed(shell, ["fastlin", "train", "tr"]) == {"train.tsv"}
 

@@ -143,6 +143,7 @@ def test_comments_say_how_much_sentences_count(shell, tmp_path):
     for wrong in ("-1", "much", "nan", "inf"):
         (tmp_path / "train.tsv").write_text(f"# sent = 1\n# weight = {wrong}\n{blocks[0]}")
         assert f"'# weight = {wrong}' says no weight from 0 on" in shell.wrong(*words, "--weight-comment", "weight")
+    assert "no sentence has a comment '# wieght = NUMBER'" in shell.wrong(*words, "--weight-comment", "wieght")
 
 
 def test_text_with_a_sentence_on_each_line(shell, place, tmp_path):

@@ -19,7 +19,7 @@ _fastlin() {{
   case "$command $before" in
 {values}
   esac
-  if [ -n "$found" ]; then
+  if [ -n "$found" ] && [ "${{word#-}}" = "$word" ]; then
     COMPREPLY=($(compgen -W "$found" -- "$word"))
     return
   fi
@@ -51,9 +51,9 @@ def bash() -> str:
         actions = list(_actions(command))
         names = " ".join(name for action in actions for name in action.option_strings)
         options.append(f'    "{command}") found="{names}";;')
-        for action in actions:
+        for action in [*actions, *_chosen_arguments(command)]:
             if known := values_of(action):
-                names = "|".join(f'"{command} {name}"' for name in action.option_strings)
+                names = "|".join(f'"{command} {name}"' for name in action.option_strings or command.split()[-1:])
                 values.append(f'    {names}) found="{" ".join(known)}";;')
     return BASH.format(
         groups="|".join(groups), first=" ".join(_first_words()), options="\n".join(options), values="\n".join(values)
@@ -77,6 +77,8 @@ def fish() -> str:
         lines.append(f"complete -c fastlin -n '{seen}' -f -a '{inside}'")
     for command in COMMANDS:
         seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.split())
+        known = [value for action in _chosen_arguments(command) for value in values_of(action)]
+        lines += [f"complete -c fastlin -n '{seen}' -f -a '{' '.join(known)}'"] if known else []
         for action in _actions(command):
             names = " ".join(
                 f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in action.option_strings
@@ -98,6 +100,13 @@ def _actions(command: str) -> Iterator[argparse.Action]:
     from fastlin.cli.commands import parser_of
 
     return (action for action in parser_of(command)._actions if action.option_strings)
+
+
+def _chosen_arguments(command: str) -> list[argparse.Action]:
+    """The arguments behind a command that are no options, and are chosen among values."""
+    from fastlin.cli.commands import parser_of
+
+    return [action for action in parser_of(command)._actions if not action.option_strings and values_of(action)]
 
 
 def _first_words() -> list[str]:

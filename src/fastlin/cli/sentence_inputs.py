@@ -110,6 +110,8 @@ def labels_of(sentences: list[Sentence]) -> list[list[Any]]:
 def weights_of(sentences: list[Sentence], name: str) -> list[float]:
     """What the comments `# name = number` in front of sentences say; 1 where there is none."""
     said = re.compile(rf"#\s*{re.escape(name)}\s*=\s*(.*?)\s*")
+    if not any(said.fullmatch(comment) for sentence in sentences for comment in sentence.comments):
+        raise UserError(f"--weight-comment {name}: no sentence has a comment '# {name} = NUMBER'")
     return [_weight_of(sentence, said) for sentence in sentences]
 
 
