@@ -102,3 +102,8 @@ def test_spans_are_those_of_the_f1_score(sentences):
 def test_what_cannot_be_compared_is_refused(call, match):
     with pytest.raises(ValueError, match=match):
         call()
+
+
+def test_labels_of_several_names_are_refused():
+    with pytest.raises(TypeError, match="y, first and second must hold one label for each document"):
+        compare([["a"]], [["a"]], [["a"]])

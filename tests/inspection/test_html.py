@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline, make_union
 
 import fastlin
@@ -134,3 +135,10 @@ def test_tagging_says_what_predict_and_marginals_say(tagger):
 def test_only_models_of_sequences_tag():
     with pytest.raises(TypeError, match="LogisticRegression is no model of sequences"):
         inspection.tagging(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), ["a"])
+    with pytest.raises(NotFittedError, match="CRF"):
+        inspection.tagging(CRF(), ["a"])
+
+
+def test_strings_of_numpy_are_texts():
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, range(len(TEXTS)))
+    assert inspection.explain(model, np.array(TEXTS)[1]).words() == inspection.explain(model, TEXTS[1]).words()

@@ -100,3 +100,10 @@ def test_bytes_are_decoded_and_hashed_terms_have_spans():
 def test_what_is_not_known_is_refused(options, match):
     with pytest.raises(ValueError, match=match):
         term_spans(CountVectorizer(**options), "a text")
+
+
+def test_other_documents_and_vectorisers_are_refused():
+    with pytest.raises(TypeError, match="expected a string or bytes, got NoneType"):
+        term_spans(CountVectorizer(), None)
+    with pytest.raises(TypeError, match=r"vectorizer must be one of fastlin\.text, got int"):
+        term_spans(3, "a text")

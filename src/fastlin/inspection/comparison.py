@@ -140,7 +140,10 @@ def compare(
     if len({len(labels) for labels in answers.values()}) > 1:
         sizes = ", ".join(f"{name} has {len(labels)}" for name, labels in answers.items())
         raise ValueError(f"y, first and second must be labels of the same documents: {sizes}")
-    names = {label: code for code, label in enumerate(dict.fromkeys(chain(*answers.values())))}
+    try:
+        names = {label: code for code, label in enumerate(dict.fromkeys(chain(*answers.values())))}
+    except TypeError as error:
+        raise TypeError(f"y, first and second must hold one label for each document: {error}") from None
     codes = np.array([[names[label] for label in labels] for labels in answers.values()], np.int64).T
 
     def counts(kinds: NDArray[np.int64], model: int) -> Sums:
@@ -217,7 +220,7 @@ def compare_counts(
     better = np.count_nonzero(differences > ROUNDING) + 0.5 * np.count_nonzero(np.abs(differences) <= ROUNDING)
     return Comparison(
         name, n, unit, first, second, float(low), float(high), float(confidence), float(better / n_samples),
-        (1 + as_large) / (1 + n_samples), n_samples,
+        float((1 + as_large) / (1 + n_samples)), n_samples,
     )  # fmt: skip
 
 

@@ -307,7 +307,8 @@ class Explainer:
         learner = learner_of(self._model)
         if hasattr(learner, "categories_"):
             return _attributes(learner, document)
-        alone = bool(transformers_of(self._model)) and not hasattr(document, "shape")
+        text = isinstance(document, str | bytes)  # also numpy's, which have a shape
+        alone = bool(transformers_of(self._model)) and (text or not hasattr(document, "shape"))
         row = rows_of(self._model, [document] if alone else document)
         row = row if sp.issparse(row) else np.atleast_2d(np.asarray(row, dtype=float))
         rows = validation.as_rows(row, name="document")

@@ -109,8 +109,8 @@ def tagging(model: Any, tokens: Sequence[Any]) -> TaggedSentence:
         name = type(learner).__name__
         raise TypeError(f"{name} is no model of sequences: it labels no tokens{advice(learner)}")
     learner = learner._snapshot()  # of one moment
-    classes = learner.classes_.tolist()
     labels = learner.predict([tokens])[0]
+    classes = learner.classes_.tolist()
     labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
     probabilities = None
     if hasattr(learner, "predict_marginals"):

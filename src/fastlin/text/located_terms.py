@@ -59,6 +59,8 @@ def term_spans(vectorizer: Any, document: Any) -> list[TermSpan]:
 
     Raises
     ------
+    TypeError
+        If the vectoriser is none of fastlin's, or the document no text.
     ValueError
         If the vectoriser's `analyzer` is a function, or its `preprocessor` changes the length of the text: nobody
         knows then what a term was made of.
@@ -72,9 +74,14 @@ def term_spans(vectorizer: Any, document: Any) -> list[TermSpan]:
     film 7 11
     good film 2 11
     """
+    if not hasattr(vectorizer, "_ngrams"):
+        raise TypeError(f"vectorizer must be one of fastlin.text, got {type(vectorizer).__name__}")
     if callable(vectorizer.analyzer):
         raise ValueError("analyzer is a function: what its terms were made of is not known")
-    text = _located(vectorizer.decode(document), vectorizer.build_preprocessor())
+    document = vectorizer.decode(document)
+    if not isinstance(document, str):
+        raise TypeError(f"document: expected a string or bytes, got {type(document).__name__}: {document!r:.60}")
+    text = _located(document, vectorizer.build_preprocessor())
     low, high = vectorizer._ngrams()
     if vectorizer.analyzer == "char":
         text = _with_single_blanks(text)
