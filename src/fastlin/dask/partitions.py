@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,6 +25,7 @@ from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.optim.design import Design, count_rows
 from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, OneVsRestLikelihood
 from fastlin.optim.partitions import MappedDesign, Partition, PartitionFiles
+from fastlin.runtime.made_once import made_once
 from fastlin.runtime.passes import PartitionSet, Work
 from fastlin.storage.crc32 import crc32
 from fastlin.validation import check_values
@@ -147,7 +147,7 @@ class SegmentDesigns(PartitionSet):
 class OpenedPartition(Partition):
     """A partition whose numbers of rows are there while it is open."""
 
-    @cached_property
+    @made_once
     def _numbers(self) -> dict[str, NDArray[Any]]:
         return {}
 
