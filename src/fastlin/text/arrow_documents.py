@@ -85,8 +85,9 @@ def _others(chunk: Any, data: NDArray[np.uint8], offsets: NDArray[np.int64], sta
     part = data[offsets[start] : offsets[stop]]
     if not len(part) or part.max() < FIRST_NON_ASCII:
         return {}
-    found = np.flatnonzero(part >= FIRST_NON_ASCII) + offsets[start]
-    places = np.unique(np.searchsorted(offsets[start : stop + 1], found, side="right") - 1)
+    filled = np.flatnonzero(np.diff(offsets[start : stop + 1]))
+    bits = np.bitwise_or.reduceat(part, offsets[start + filled] - offsets[start])
+    places = filled[bits >= FIRST_NON_ASCII]
     texts = chunk.slice(start, stop - start).take(_indices(places)).to_pylist()
     return dict(zip(places.tolist(), texts, strict=True))
 
