@@ -164,6 +164,8 @@ def test_calibration_needs_labels_and_probabilities():
         CalibrationDisplay.from_estimator(model, X)
     with pytest.raises(TypeError, match="SGDClassifier has no predict_proba"):
         CalibrationDisplay.from_estimator(SGDClassifier().fit(X, Y), X, Y)
+    with pytest.raises(TypeError, match="MultinomialMixture has no classes_"):
+        CalibrationDisplay.from_estimator(MultinomialMixture(2, random_state=0).fit(X), X, Y)
     with pytest.raises(ValueError, match="without probabilities"):
         CalibrationDisplay(report(Y, model.predict(X)))
 

@@ -70,6 +70,8 @@ class CalibrationDisplay(Display):
             raise ValueError("y is missing: the right labels of X")
         name = type(learner).__name__ if name is None else name
         probabilities = estimator.predict_proba(X)
+        if not hasattr(estimator, "classes_"):
+            raise TypeError(f"{type(learner).__name__} has no classes_: its probabilities are not those of labels")
         return cls.from_predictions(labels, probabilities, estimator.classes_, name=name, ax=ax, **line_options)
 
     @classmethod
