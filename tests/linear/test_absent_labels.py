@@ -108,3 +108,12 @@ def test_metadata_reach_the_splitter_and_the_scorer_that_ask_for_them():
         shift = np.arange(60.0)
         model = LogisticRegressionCV(Cs=[1.0], cv=3, scoring=shifted).fit(X, y, shift=shift)
         assert 1 < model.scores_.min() < model.scores_.max() < 60
+
+
+def test_a_path_goes_on_from_a_fit_that_began_at_its_end():
+    X, y = np.random.default_rng(0).random((30, 4)), np.repeat(["a", "b", "c"], 10)
+    found, expected = (
+        LogisticRegressionCV(Cs=2, l1_ratios=[0, 0.5], cv=KFold(3), solver=solver).fit(X, y)
+        for solver in ("saga", "auto")
+    )
+    np.testing.assert_allclose(found.scores_, expected.scores_)

@@ -49,7 +49,8 @@ def automatic_after(history: Sequence[Mapping[str, Any]]) -> Solver:
     ) -> None:
         n_rows, nnz = problem.partitions.n_rows, sum(problem.partitions.n_non_zeros)
         cost_of_epoch = 1 + ROW_COST * n_rows / max(nnz, 1)
-        slow = "epochs" not in history[-1] or history[-1]["epochs"] * cost_of_epoch > MAX_DUAL_COST
+        last = history[-1] if history else {"epochs": 0}  # a fit that began at its end has no history
+        slow = "epochs" not in last or last["epochs"] * cost_of_epoch > MAX_DUAL_COST
         solve(problem, theta, monitor, generator, tries_dual=not slow)
 
     return automatic_from_there
