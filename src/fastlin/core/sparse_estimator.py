@@ -210,7 +210,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
 
     def _accuracy(self, held: DatasetView) -> float:
         weights = held.dataset.weights()
-        return float(np.average(self._codes(held.dataset) == held.codes(), weights=weights if len(weights) else None))
+        return float(np.average(self._codes(held.dataset) == held.codes(), weights=weights if weights.any() else None))
 
     def _dense_weights(self, n_features: int, width: int, dtype: Any) -> NDArray[Any]:
         """`coef_` as the engine takes it, [V, K], after proving that it and `intercept_`, which users may set, fit."""

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
+from fastlin.validation import whole_number
+
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -20,7 +22,7 @@ def peer_split(random_state: Any, again: bool) -> Callable[[NDArray[np.int32], f
     """
     known = isinstance(random_state, np.random.RandomState) and not again
     drawn = random_state is None or isinstance(random_state, np.random.RandomState | np.random.Generator)
-    seed = copy.deepcopy(random_state) if known else None if drawn else int(random_state)
+    seed = copy.deepcopy(random_state) if known else None if drawn else whole_number("random_state", random_state, 0)
 
     def split(codes: NDArray[np.int32], fraction: float, generator: np.random.Generator) -> Split:
         n, counts = len(codes), np.bincount(codes)

@@ -421,7 +421,7 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
             return Partitions.from_segments(blocks, sample.n_features, sample.dataset.scratch())
         ((rows, labels),) = blocks()
         l1, _ = self._strengths()
-        simple = self.prior_variance is None and self.penalty != "group" and self.weights == "dense"
+        simple = self.prior_variance is None and self.weights == "dense" and (self.penalty != "group" or width == 1)
         if of_one_fit and l1 > 0 and simple and isinstance(labels, MultinomialLikelihood):
             slopes = largest_slopes(rows, labels.codes, labels.weights, n_labels)
             parts = Partitions.single(Design.of_some(rows, slopes > l1), labels)

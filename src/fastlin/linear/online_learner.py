@@ -145,6 +145,7 @@ class OnlineLearner(OnlineWeights, ABC):
 
     def _begin_partial_fit(self) -> tuple[Self, bool, np.dtype[Any] | None]:
         """(a working copy, whether it knows nothing yet, the type of the weights, where that is settled)."""
+        check_parameters(self)
         if self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit, which is one epoch: use fit")
         self._load_state()

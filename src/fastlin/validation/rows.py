@@ -295,7 +295,7 @@ def _to_csr(X: Any, name: str) -> Any:
 
 
 def _written_out_to_csr(X: Any) -> Any:
-    """A dense matrix as a CSR, without scipy's detour by a list of all entries; values that are all there stay put."""
+    """A dense matrix as a CSR in memory of its own, without scipy's detour by a list of all entries."""
     n, width = X.shape
     if X.dtype.kind != "f" or X.size > np.iinfo(np.int32).max:
         return sp.csr_array(X)
@@ -304,7 +304,7 @@ def _written_out_to_csr(X: Any) -> Any:
     indptr = np.zeros(n + 1, np.int32)
     np.cumsum(counts, out=indptr[1:])
     if indptr[-1] == X.size:
-        indices, values = np.tile(np.arange(width, dtype=np.int32), n), np.ascontiguousarray(X).ravel()
+        indices, values = np.tile(np.arange(width, dtype=np.int32), n), X.flatten()
     else:
         indices, values = np.nonzero(there)[1].astype(np.int32), X[there]
     return sp.csr_array((values, indices, indptr), shape=X.shape)

@@ -11,6 +11,8 @@ Vector: TypeAlias = NDArray[np.float64]
 class BinarySolver:
     n_places: int
     n_layouts: int
+    total: float
+    bias: float
     def __init__(
         self,
         view: CSRView,
@@ -21,10 +23,6 @@ class BinarySolver:
         intercept_ridge: float,
         allocate: Callable[[str, int, Any], NDArray[Any]],
     ) -> None: ...
-    @property
-    def total(self) -> float: ...
-    @property
-    def bias(self) -> float: ...
     def prepare(self) -> tuple[Vector, Vector, Vector]: ...
     def set_penalties(
         self, z: Vector, l1: Vector, ridge: Vector, shift: Vector, curvature: Vector, bias: float

@@ -69,7 +69,7 @@ class ExactLineSearch:
             prior = penalty + step * (linear + 0.5 * step * square)
             return loss + prior, derivative + linear + step * square, bend + square
 
-        low, high, step = 0.0, np.inf, first
+        low, high, step, accepted = 0.0, np.inf, first, False
         if not first:
             bend = trial(0.0)[2]
             step = -slope / bend if bend > 0 else 1.0
@@ -79,12 +79,13 @@ class ExactLineSearch:
             far = not np.isfinite(value) or derivative > 0
             low, high = (low, at) if far else (at, high)
             falls = value <= self.value + SUFFICIENT * at * slope + ROUNDING * abs(self.value)
-            if falls and abs(derivative) <= accuracy * -slope:
+            accepted = falls and abs(derivative) <= accuracy * -slope
+            if accepted:
                 break
             newton = at - derivative / bend if np.isfinite(value) and bend > 0 else np.nan
             limit = 10 * at if high == np.inf else high
             step = newton if low < newton < limit else (limit if high == np.inf else 0.5 * (low + high))
-        if not value < self.value + ROUNDING * abs(self.value):
+        if not (accepted or value < self.value):  # a slope that is nothing but rounding leads anywhere
             self._step_along(0.0)
             return False
         pieces.map(lambda part: np.add(self.theta[part], at * direction[part], out=self.theta[part]))
