@@ -50,8 +50,8 @@ class Columns:
 
     @property
     def intercept_l1(self) -> float:
-        """λ₁ for a column of ones, as intercepts have: for the same data in any unit it is the same."""
-        return float(self.problem.prior.l1 / (self.largest.max(initial=0) or 1))
+        """λ₁ for a column of ones, as intercepts have: the same for the same data in any unit of values above one."""
+        return float(self.problem.prior.l1 / max(1.0, self.largest.max(initial=0)))
 
     def allocate(self, name: str, size: int, dtype: Any) -> NDArray[Any]:
         """Memory for one model at a time: fresh pages would cost as much as a visit of all weights."""

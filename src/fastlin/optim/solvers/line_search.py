@@ -20,6 +20,7 @@ SUFFICIENT = 1e-4  # Armijo's constant
 EXACT_SLOPE = 1e-3  # of a slope: what is left where f is least
 MAX_TRIALS = 40  # trials
 ROUNDING = 1e-14  # of f
+LARGEST_GROWTH = 100.0  # of the gradient by a step whose f differs by rounding: where f is flat, directions are noise
 
 
 class ExactLineSearch:
@@ -85,12 +86,21 @@ class ExactLineSearch:
             newton = at - derivative / bend if np.isfinite(value) and bend > 0 else np.nan
             limit = 10 * at if high == np.inf else high
             step = newton if low < newton < limit else (limit if high == np.inf else 0.5 * (low + high))
-        if not (accepted or value < self.value):  # a slope that is nothing but rounding leads anywhere
+        if not (accepted or value < self.value - ROUNDING * abs(self.value)):  # a slope of rounding leads anywhere
             self._step_along(0.0)
             return False
-        pieces.map(lambda part: np.add(self.theta[part], at * direction[part], out=self.theta[part]))
-        self._step_along(at)
+        unseen = value >= self.value - ROUNDING * abs(self.value)
+        norm = pieces.largest(self.gradient) if unseen else 0.0
+        self._go(direction, at)
+        if unseen and pieces.largest(self.gradient) > LARGEST_GROWTH * norm:
+            self._go(direction, -at)
+            return False
         return True
+
+    def _go(self, direction: NDArray[np.float64], step: float) -> None:
+        """θ += αd, and what belongs to θ."""
+        self.problem.pieces.map(lambda part: np.add(self.theta[part], step * direction[part], out=self.theta[part]))
+        self._step_along(step)
 
     def refresh(self) -> None:
         """Take value and gradient anew, where the problem has changed."""
