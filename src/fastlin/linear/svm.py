@@ -402,8 +402,9 @@ class LinearSVC(BatchWeights):
 
     def _finish(self, blocks: Sequence[BlockOfLabels], monitor: FitMonitor, spread: LabelColumns | None) -> None:
         self._install(blocks, spread)
-        self.history_, self.n_iter_, self.converged_ = monitor.history, monitor.iterations, monitor.converged
-        certify(self, blocks)
+        self.history_, self.n_iter_ = monitor.history, monitor.iterations
+        certify(self, blocks)  # of all labels together, whatever one of them has left
+        self.converged_ = monitor.converged or self.certificate_["duality_gap"] <= self.tol * self.objective_
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -70,7 +70,7 @@ class ExactLineSearch:
             prior = penalty + step * (linear + 0.5 * step * square)
             return loss + prior, derivative + linear + step * square, bend + square
 
-        low, high, step, accepted = 0.0, np.inf, first, False
+        low, high, step = 0.0, np.inf, first
         if not first:
             bend = trial(0.0)[2]
             step = -slope / bend if bend > 0 else 1.0
@@ -80,13 +80,12 @@ class ExactLineSearch:
             far = not np.isfinite(value) or derivative > 0
             low, high = (low, at) if far else (at, high)
             falls = value <= self.value + SUFFICIENT * at * slope + ROUNDING * abs(self.value)
-            accepted = falls and abs(derivative) <= accuracy * -slope
-            if accepted:
+            if falls and abs(derivative) <= accuracy * -slope:
                 break
             newton = at - derivative / bend if np.isfinite(value) and bend > 0 else np.nan
             limit = 10 * at if high == np.inf else high
             step = newton if low < newton < limit else (limit if high == np.inf else 0.5 * (low + high))
-        if not (accepted or value < self.value - ROUNDING * abs(self.value)):  # a slope of rounding leads anywhere
+        if not value < self.value + ROUNDING * abs(self.value):
             self._step_along(0.0)
             return False
         unseen = value >= self.value - ROUNDING * abs(self.value)
