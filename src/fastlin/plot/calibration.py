@@ -6,6 +6,7 @@ import numpy as np
 
 from fastlin.core.dataset import scored_labels
 from fastlin.inspection import Report, ReportAccumulator
+from fastlin.inspection.weights import learner_of
 from fastlin.plot.display import Display
 
 
@@ -64,7 +65,7 @@ class CalibrationDisplay(Display):
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(f"{type(estimator).__name__} has no predict_proba: its answers are no probabilities")
-        learner = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        learner = learner_of(estimator)
         labels, _ = scored_labels(X, y, None)
         if labels is None:
             raise ValueError("y is missing: the right labels of X")

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.inspection.weights import learner_of
 from fastlin.plot.display import Display, fitted_attribute
 
 
@@ -58,7 +59,7 @@ class EMBoundDisplay(Display):
         EMBoundDisplay
         """
         bounds = np.asarray(fitted_attribute(estimator, "bound_", "only models that EM fitted have a bound"), float)
-        learner = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        learner = learner_of(estimator)
         judged = getattr(learner, "early_stopping", False)  # starts have accuracies then, and no bounds
         restarts = None if judged else getattr(learner, "restart_scores_", None)
         name = type(learner).__name__ if name is None else name

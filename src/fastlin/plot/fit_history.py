@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.inspection.weights import learner_of
 from fastlin.plot.display import Display, fitted_attribute
 
 ABOVE_ZERO = frozenset({"gap", "duality_gap", "gradient_norm", "updates"})  # what falls by powers of ten
@@ -72,7 +73,7 @@ class FitHistoryDisplay(Display):
             if wanted not in known:
                 raise ValueError(f"{argument}={wanted!r} is not in history_, which has {', '.join(known) or 'nothing'}")
         records = [record for record in history if _is_number(record.get(x)) and _is_number(record.get(y))]
-        learner = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        learner = learner_of(estimator)
         display = cls(
             np.array([record[x] for record in records], float),
             np.array([record[y] for record in records], float),

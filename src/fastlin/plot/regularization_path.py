@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.inspection.weights import learner_of
 from fastlin.plot.display import Display, fitted_attribute, shortened
 
 VALUES = ("score", "n_nonzero", "objective", "duality_gap", "coef")
@@ -92,7 +93,7 @@ class RegularizationPathDisplay(Display):
         RegularizationPathDisplay
         """
         records = fitted_attribute(estimator, "path_", "only LogisticRegressionCV has a path of C")
-        learner = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        learner = learner_of(estimator)
         if value not in VALUES:
             raise ValueError(f"value must be one of {', '.join(VALUES)}, got {value!r}")
         ratios = list(dict.fromkeys(record["l1_ratio"] for record in records))
