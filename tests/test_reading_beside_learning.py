@@ -33,7 +33,7 @@ from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 
 ROUNDS = int(os.environ.get("FASTLIN_ROUNDS", "10"))
 MODULES = tuple(f"fastlin{room}" for room in ("", ".channel", ".grammar", ".lm", ".sequence", ".select", ".text"))
-STATELESS = {"Cache", "DocumentFeatures", "Elementwise", "FeatureHasher", "LanguageModel"}
+STATELESS = {"Cache", "DocumentFeatures", "Elementwise", "FeatureHasher", "LanguageModel", "VWHasher"}
 UNSAFE: set[str] = set()  # classes that do not keep these laws yet
 
 rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@ from fastlin import channel as channel
 from fastlin import data as data
 from fastlin import grammar as grammar
 from fastlin import inspection as inspection
+from fastlin import interchange as interchange
 from fastlin import lm as lm
 from fastlin import losses as losses
 from fastlin import onnx as onnx

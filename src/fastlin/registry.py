@@ -95,6 +95,14 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
         "evalb": PublicName("fastlin.grammar.evalb_scorer"),
         **_alike("fastlin.grammar.treebank", "read_trees", "write_trees"),
     },
+    "fastlin.interchange": {
+        "VWHasher": _model("features.vw_hasher"),
+        "read_crfsuite": PublicName("fastlin.interchange.crfsuite"),
+        "read_liblinear": PublicName("fastlin.interchange.liblinear"),
+        "read_vw": PublicName("fastlin.interchange.vw"),
+        "to_sklearn": PublicName("fastlin.interchange.sklearn_twins"),
+        **_alike("fastlin.interchange.safetensors", "read_safetensors", "write_safetensors"),
+    },
     "fastlin.lm": {
         "Cache": _model("lm.cache"),
         "ClassBigramModel": _model("lm.class_bigram"),
@@ -156,6 +164,7 @@ ROOMS = (
     "data",
     "grammar",
     "inspection",
+    "interchange",
     "lm",
     "losses",
     "onnx",

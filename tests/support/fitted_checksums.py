@@ -194,6 +194,7 @@ def vectorisers():
     for option in grid(sparse=(True, False), sort=(True, False)):
         yield fastlin.DictVectorizer(**option), DICTS
     yield fastlin.FeatureHasher(n_features=32), DICTS
+    yield fastlin.interchange.VWHasher(32), DICTS
 
 
 def taggers():

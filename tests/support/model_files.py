@@ -174,6 +174,7 @@ OF_DICTS = {
     "dicts": fastlin.DictVectorizer(),
     "unsorted": fastlin.DictVectorizer(sort=False, dtype=np.float32),
     "hasher": fastlin.FeatureHasher(n_features=32),
+    "vw": fastlin.interchange.VWHasher(32, hash_seed=3),
     "sk dicts": sklearn.feature_extraction.DictVectorizer(),
     "sk hasher": sklearn.feature_extraction.FeatureHasher(n_features=32),
 }

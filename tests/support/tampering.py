@@ -367,7 +367,7 @@ def forge_model(path, header, arrays):
     """A whole file with all digests right; unlike `write_archive`, nobody waits for the disk."""
     table, contents = {}, {}
     for name, array in arrays.items():
-        described, raw = storage.archive._described(array.dtype), np.ascontiguousarray(array).tobytes()
+        described, raw = storage.archive.described_dtype(array.dtype), np.ascontiguousarray(array).tobytes()
         contents[name] = storage.zip_layout.npy_header(described, array.shape) + raw
         table[name] = {"dtype": described, "shape": list(array.shape), "crc32": storage.crc32.crc32(contents[name])}
     forge(path, {"format": 1, "kind": "model", "arrays": table, "header": header}, contents)

@@ -193,7 +193,7 @@ TRANSFORMING = {
     "TfidfTransformer.transform": lambda X, y: fastlin.TfidfTransformer().fit(X),
     "TfidfVectorizer.inverse_transform": lambda X, y: fastlin.TfidfVectorizer(vocabulary=NAMES),
 }
-OF_SAMPLES = {"CountVectorizer", "DictVectorizer", "DocumentFeatures", "FeatureHasher", "HashingVectorizer"}
+OF_SAMPLES = {"CountVectorizer", "DictVectorizer", "DocumentFeatures", "FeatureHasher", "HashingVectorizer", "VWHasher"}
 
 
 def test_every_transformer_is_among_them():

@@ -25,6 +25,8 @@ COMMANDS = {
     "report": "one HTML file: figures, features, mistakes with coloured words; two models side by side",
     "inspect": "what a model holds, its strongest features, why a document got its label",
     "convert": "turn files of any kind into shards or other files",
+    "import": "a model of LIBLINEAR, Vowpal Wabbit or CRFsuite, or safetensors, as a model file",
+    "export": "a model file as safetensors, or as objects of scikit-learn",
     "tune": "choose C or alpha on documents held out, or in folds",
     "tag train": "learn to tag the tokens of sentences",
     "tag tune": "choose c2, C or alpha of a tagger on sentences held out, or in folds",
@@ -46,6 +48,8 @@ COMMANDS = {
     "completion": "a script that completes commands and options in bash, zsh or fish",
     "demo": "train every learner on the docstrings of this Python's standard library",
 }
+# commands whose names are no names of modules or functions
+ENTRIES = {"import": ("interchange", "import_model"), "export": ("interchange", "export_model")}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -132,7 +136,8 @@ def _run(name: str, command: str, rest: list[str]) -> int:
         warnings.simplefilter("always")
         warnings.showwarning = warn
         room, _, action = command.partition(" ")
-        return int(getattr(importlib.import_module(f"fastlin.cli.{room}"), action or "run")(options))
+        room, action = ENTRIES.get(command, (room, action or "run"))
+        return int(getattr(importlib.import_module(f"fastlin.cli.{room}"), action)(options))
 
 
 def _help(group: str, names: list[str]) -> str:

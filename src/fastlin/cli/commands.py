@@ -39,6 +39,14 @@ COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
         options.convert,
         ("FILE... -o PATH [options]", "Turn files of any kind into shards, read without parsing, or into other files."),
     ),
+    "import": (
+        options.import_model,
+        ("FILE -o MODEL [options]", "Make a model file of another program's model, with the same weights."),
+    ),
+    "export": (
+        options.export_model,
+        ("MODEL -o FILE [options]", "Write a model for other programs: tensors, or objects of scikit-learn."),
+    ),
     "tune": (
         options.tune,
         (

@@ -38,6 +38,7 @@ ALIASES = {
     "rocchio": "centroid",
 }  # fmt: skip
 FORMATS = tuple(FILE_FORMATS)
+IMPORTED, EXPORTED = ("liblinear", "vw", "crfsuite", "safetensors"), ("safetensors", "joblib")
 ANALYZERS = ("word", "char", "char_wb")
 
 
@@ -327,6 +328,32 @@ def convert(parser: CommandParser) -> None:
     parser.add_argument("--jobs", type=int, metavar="N", help="threads")
     features(parser)
     reading(parser)
+
+
+def import_model(parser: CommandParser) -> None:
+    parser.add_argument(
+        "model",
+        metavar="FILE",
+        help="a model of LIBLINEAR, a readable model of Vowpal Wabbit, a dump of CRFsuite, or safetensors of fastlin",
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
+    parser.add_argument(
+        "--from", dest="source", type=AnyOf(IMPORTED), metavar="NAME",
+        help=f"{', '.join(IMPORTED)}; by what the file begins with if not given",
+    )  # fmt: skip
+    parser.add_argument(
+        "--loss", type=AnyOf(("log_loss", "hinge", "squared_error")), metavar="NAME",
+        help="of Vowpal Wabbit, whose file does not name it: log_loss, hinge or squared_error",
+    )  # fmt: skip
+
+
+def export_model(parser: CommandParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write")
+    parser.add_argument(
+        "--to", type=AnyOf(EXPORTED), metavar="NAME",
+        help="safetensors, or joblib: a pickle of scikit-learn's objects; by the name of FILE if not given",
+    )  # fmt: skip
 
 
 def tune(parser: CommandParser) -> None:

@@ -112,6 +112,7 @@ CODECS = {
     "fastlin.DocumentFeatures": _NOTHING,
     "fastlin.Elementwise": ModelCodec(_NOTHING.to_state, _elementwise_from_state),
     "fastlin.FeatureHasher": _NOTHING,
+    "fastlin.interchange.VWHasher": _NOTHING,
     "fastlin.LogCountRatio": of_fields(
         Field("log_ratio_", np.float64, ("rows", "n"), (FINITE,)), more=("classes_",), prove=_prove_ratio
     ),

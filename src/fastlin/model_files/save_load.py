@@ -21,7 +21,7 @@ from fastlin.model_files.classes import (
     name_of_function,
     parameters_of,
 )
-from fastlin.storage.archive import read_archive, write_archive
+from fastlin.storage.archive import Arrays, read_archive, write_archive
 from fastlin.storage.json_values import JsonDecoder, JsonEncoder
 from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.storage.model_codec import ModelCodec
@@ -81,14 +81,8 @@ def save(
     if X is not None and not hasattr(model, "score"):
         raise TypeError(f"X and y measure accuracy, and {type(model).__name__} predicts no labels")
     packing = Packing(dtype, prune)
-    encoder = JsonEncoder(lambda value, name: _described(value, name, encoder, packing))
-    described = _described(model, type(model).__name__, encoder, packing)
-    if "model" not in described:
-        raise TypeError(f"a function by itself is no model: {model.__name__}")
-    if packing.serving and not packing.packed:
-        raise ValueError(f"dtype and prune are for weights, of which this {type(model).__name__} has none")
-    header = {"model": described["model"], "fastlin": __version__}
-    report: dict[str, Any] = {"bytes": write_archive(path, KIND, header, encoder.arrays)}
+    header, arrays = describe_model(model, packing)
+    report: dict[str, Any] = {"bytes": write_archive(path, KIND, header, arrays)}
     report |= {"weights": packing.weights, "pruned": packing.pruned}
     if packing.left_out:
         report["left_out"] = packing.left_out
@@ -141,14 +135,54 @@ def load(
     """
     context = LoadContext(verify, max_bytes)
     header, arrays = read_archive(path, KIND, mmap=mmap, context=context)
-    decode = JsonDecoder(arrays, lambda kind, content: _restored(kind, content, decode, context), context)
     try:
-        model = _restored("model", header.get("model"), decode, context)
+        model = restore_model(header, arrays, context)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
     if kind is not None and not isinstance(model, kind):
         raise TypeError(f"{os.fspath(path)} holds a {type(model).__name__}, and kind asks for a {kind.__name__}")
     return model
+
+
+def describe_model(model: Any, packing: Packing) -> tuple[dict[str, Any], Arrays]:
+    """What a file holds of a model: a header of JSON's types, and arrays.
+
+    Parameters
+    ----------
+    model : estimator
+        Of a class that files know.
+    packing : Packing
+        How weights are kept; it counts them.
+
+    Returns
+    -------
+    (dict, dict of str to array)
+    """
+    encoder = JsonEncoder(lambda value, name: _described(value, name, encoder, packing))
+    described = _described(model, type(model).__name__, encoder, packing)
+    if "model" not in described:
+        raise TypeError(f"a function by itself is no model: {model.__name__}")
+    if packing.serving and not packing.packed:
+        raise ValueError(f"dtype and prune are for weights, of which this {type(model).__name__} has none")
+    return {"model": described["model"], "fastlin": __version__}, encoder.arrays
+
+
+def restore_model(header: dict[str, Any], arrays: Arrays, context: LoadContext) -> Any:
+    """The model that `describe_model` described, once all of it is proved.
+
+    Parameters
+    ----------
+    header : dict
+    arrays : dict of str to array
+    context : LoadContext
+        How it is read.
+
+    Returns
+    -------
+    estimator
+    """
+    decode = JsonDecoder(arrays, lambda kind, content: _restored(kind, content, decode, context), context)
+    return _restored("model", header.get("model"), decode, context)
 
 
 @dataclass(frozen=True)

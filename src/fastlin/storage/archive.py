@@ -107,7 +107,7 @@ def _writable(name: str, array: Any) -> NDArray[Any]:
         raise ValueError(f"{name!r} is no name for an array of a file")
     array = np.asarray(array)
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    if not _allowed(_described(array.dtype)):
+    if not is_storable(described_dtype(array.dtype)):
         raise TypeError(f"an array of {array.dtype} ({name!r}) does not go into a file")
     return array
 
@@ -116,7 +116,7 @@ def _write(file: Any, kind: str, header: dict[str, Any], arrays: Arrays) -> int:
     members: list[Member] = []
     table: dict[str, Any] = {}
     for name, array in arrays.items():
-        described = _described(array.dtype)
+        described = described_dtype(array.dtype)
         member = _write_member(file, members, f"{name}.npy", _pieces(array, npy_header(described, array.shape)))
         members.append(member)
         table[name] = {"dtype": described, "shape": list(array.shape), "crc32": member.crc}
@@ -162,14 +162,14 @@ def _pieces(array: NDArray[Any], first: bytes) -> Iterator[Any]:
 # Types
 
 
-def _described(dtype: np.dtype[Any]) -> Any:
+def described_dtype(dtype: np.dtype[Any]) -> Any:
     """A type as JSON has it: "<f8", or pairs of names and types."""
     if dtype.names is None:
         return dtype.str
-    return [[name, _described(dtype[name])] for name in dtype.names]
+    return [[name, described_dtype(dtype[name])] for name in dtype.names]
 
 
-def _allowed(described: Any) -> bool:
+def is_storable(described: Any) -> bool:
     """Numbers and strings, or records of numbers; no objects."""
     if isinstance(described, str):
         return described in _NUMBERS or _TEXT.fullmatch(described) is not None
@@ -182,7 +182,7 @@ def _allowed(described: Any) -> bool:
     return len(names) == len(described) and all(isinstance(kind, str) and kind in _FIELDS for _, kind in pairs)
 
 
-def _dtype(described: Any) -> np.dtype[Any]:
+def dtype_of(described: Any) -> np.dtype[Any]:
     return np.dtype(described if isinstance(described, str) else [tuple(field) for field in described])
 
 
@@ -236,7 +236,7 @@ def _read(raw: NDArray[np.uint8], kind: str, context: LoadContext) -> tuple[dict
     offset = 0
     for name, entry in whole["arrays"].items():
         described, shape, crc = _entry(name, entry)
-        head, dtype = npy_header(described, shape), _dtype(described)
+        head, dtype = npy_header(described, shape), dtype_of(described)
         member = Member(f"{name}.npy", offset, len(head) + math.prod(shape) * dtype.itemsize, crc)
         members.append(member)
         offset = member.stop
@@ -247,7 +247,7 @@ def _read(raw: NDArray[np.uint8], kind: str, context: LoadContext) -> tuple[dict
         if context.verify and crc32_in_threads(raw[member.start : member.stop]) != crc:
             _refuse(f"{name} is damaged (CRC-32)")
         array = raw[member.start + len(head) : member.stop].view(dtype).reshape(shape)
-        _check_values(name, array)
+        check_values(name, array)
         arrays[name] = array
     members.append(last)
     if offset != last.offset or raw[offset : last.start].tobytes() != local_header(last) or tail != ending(members):
@@ -257,7 +257,7 @@ def _read(raw: NDArray[np.uint8], kind: str, context: LoadContext) -> tuple[dict
 
 def _parsed(text: bytes) -> dict[str, Any]:
     try:
-        whole = json.loads(text.decode("ascii"), object_pairs_hook=_without_repeats, parse_constant=_refuse)
+        whole = json.loads(text.decode("ascii"), object_pairs_hook=without_repeats, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{HEADER} is no JSON of a model: {error}") from None
     if not isinstance(whole, dict) or set(whole) != {"format", "kind", "arrays", "header"}:
@@ -281,7 +281,7 @@ def _entry(name: str, entry: Any) -> tuple[Any, tuple[int, ...], int]:
     """Type, shape and digest of an array, as the table has them."""
     if not _NAME.fullmatch(name) or len(name) > 200:
         _refuse(f"{name[:40]!r} is no name for an array")
-    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "crc32"} or not _allowed(entry["dtype"]):
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "crc32"} or not is_storable(entry["dtype"]):
         _refuse(f"{name} has no type that a model holds")
     shape, crc = entry["shape"], entry["crc32"]
     if not isinstance(shape, list) or len(shape) > 8 or any(type(n) is not int or not 0 <= n < 2**48 for n in shape):
@@ -293,7 +293,7 @@ def _entry(name: str, entry: Any) -> tuple[Any, tuple[int, ...], int]:
     return entry["dtype"], tuple(shape), crc
 
 
-def _check_values(name: str, array: NDArray[Any]) -> None:
+def check_values(name: str, array: NDArray[Any]) -> None:
     """What no code expects: truth values but 0 and 1, characters that are none."""
     if array.dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
         _refuse(f"{name} holds impossible truth values")
@@ -301,7 +301,7 @@ def _check_values(name: str, array: NDArray[Any]) -> None:
         _refuse(f"{name} holds impossible characters")
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) != len(pairs):
         _refuse(f"{HEADER} has a name twice")
     return found
