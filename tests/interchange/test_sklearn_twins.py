@@ -154,18 +154,18 @@ def test_a_twin_shares_nothing_that_the_model_changes():
 
 
 @pytest.mark.parametrize(
-    "model, words",
+    "model, rows, target, words",
     [
-        (fastlin.KMeans(2).fit(X), "KMeans"),
-        (fastlin.CountVectorizer(negation=True).fit(TEXTS), "negation"),
-        (fastlin.TfidfVectorizer(prefixes=(2,)).fit(TEXTS), "prefixes"),
-        (fastlin.MultinomialNB(alpha=0.0).fit(np.eye(4), [0, 1, 2, 2]), "alpha=0"),
-        (fitted(fastlin.LogCountRatio(), X, CODES), "more than two"),
-        (fastlin.SemiSupervisedNB(components=2).fit(X, CODES), "components"),
-        (OneVsRestClassifier(fastlin.LinearSVC()).fit(X, CODES), "OneVsRestClassifier"),
+        (fastlin.KMeans(2), X, None, "KMeans"),
+        (fastlin.CountVectorizer(negation=True), TEXTS, None, "negation"),
+        (fastlin.TfidfVectorizer(prefixes=(2,)), TEXTS, None, "prefixes"),
+        (fastlin.MultinomialNB(alpha=0.0), np.eye(4), [0, 1, 2, 2], "alpha=0"),
+        (fastlin.LogCountRatio(), X, CODES, "more than two"),
+        (fastlin.SemiSupervisedNB(components=2), X, CODES, "components"),
+        (OneVsRestClassifier(fastlin.LinearSVC()), X, CODES, "OneVsRestClassifier"),
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_has_no_counterpart_is_refused(model, words):
+def test_what_has_no_counterpart_is_refused(model, rows, target, words):
     with pytest.raises(TypeError, match=words):
-        to_sklearn(model)
+        to_sklearn(model.fit(rows, target))
