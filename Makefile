@@ -21,7 +21,7 @@ EXTRA = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["pro
         print(*(r for n in sys.argv[1:] for r in p["optional-dependencies"].get(n, p["dependencies"])), sep="\n")
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-peers lint docs docs-pages bench test-checked check-targets package clean
+.PHONY: help demo test test-peers lint docs docs-pages bench bench-quick test-checked check-targets package clean
 
 help:
 	@echo "make demo          train every learner on the docstrings of Python's standard library"
@@ -31,6 +31,7 @@ help:
 	@echo "make docs          build the site, with the gallery, into build/docs/html; warnings are errors"
 	@echo "make docs-pages    the same without the gallery"
 	@echo "make bench         compare with other libraries (FASTLIN_DATA: the folder of the corpora)"
+	@echo "make bench-quick   the same in a few minutes; both write ratios to bench/results"
 	@echo "make test-checked  run the tests on a build with bounds checks, ASAN and UBSAN"
 	@echo "make check-targets compile every kernel for Linux (glibc, musl), macOS and Windows, x86-64 and ARM"
 	@echo "make package       build the sdist and, from it, the wheel; import the wheel elsewhere"
@@ -64,6 +65,14 @@ bench: $(VENV)/package.stamp $(VENV)/bench.stamp
 	$(PLAIN) $(BIN)/python bench/online.py
 	$(PLAIN) $(BIN)/python bench/batch.py
 	$(PLAIN) $(BIN)/python bench/text.py
+	$(BIN)/python bench/report.py collect
+
+bench-quick: $(VENV)/package.stamp $(VENV)/bench.stamp
+	$(PLAIN) $(BIN)/python bench/online.py --quick --only newsgroups
+	$(PLAIN) $(BIN)/python bench/text.py --quick --corpus movie_reviews
+	$(PLAIN) $(BIN)/python bench/small.py --repeat 3
+	$(PLAIN) $(BIN)/python bench/svm.py --repeat 3 --only newsgroups
+	$(BIN)/python bench/report.py collect
 
 # --- environments -------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ Run = Callable[[], object]
 Prepare = Callable[[], Run]  # not timed; makes what is
 Times = dict[str, list[float]]
 
-RESULTS = Path(__file__).with_name("results")
+RESULTS = Path(__file__).parent / "build" / "results"  # seconds; report.py makes ratios of them, for bench/results
 PACKAGES = (
     *("fastlin", "scikit-learn", "vowpalwabbit", "liblinear-official", "fasttext-wheel", "nltk", "python-crfsuite"),
     *("hmmlearn", "numpy", "scipy"),
@@ -140,7 +140,7 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -
 
 
 def save(name: str, results: object) -> None:
-    """Write ``results/name.json`` beside the scripts."""
-    RESULTS.mkdir(exist_ok=True)
+    """Write ``build/results/name.json`` beside the scripts."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"facts": facts(), "results": results}, indent=1, default=float)
     (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")

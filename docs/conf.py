@@ -10,7 +10,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-sys.path[:0] = [str(DOCS), str(ROOT / "tests")]
+sys.path[:0] = [str(DOCS), str(ROOT / "tests"), str(ROOT / "bench")]
 
 from site_pages import escaped, relinked, write_generated_pages  # noqa: E402
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from charts import draw_charts
 
+from report import newest
 from support.public_members import MODULES, methods, names_of, public_objects
 
 LINK = re.compile(r"\[([^\]]+)\]\(([^):#\s]+)(#[^)]*)?\)")
@@ -68,7 +69,7 @@ def write_generated_pages(docs: Path, with_gallery: bool, repository: str | None
     if not with_gallery:
         pages["no-gallery/index.rst"] = NO_GALLERY
     folder = docs / GENERATED
-    pages["charts.rst"] = page_of_charts(draw_charts(docs.parent / "bench" / "results", folder / "charts"))
+    pages["charts.rst"] = page_of_charts(draw_charts(newest(), folder / "charts"))
     for path in [*folder.glob("*.md"), *folder.glob("api/*.rst")]:
         if path.relative_to(folder).as_posix() not in pages:
             path.unlink()
@@ -87,7 +88,7 @@ def page_of_charts(names: list[str]) -> str:
 
 
 CHARTS = """Drawn from what ``make bench`` has written: how many times as long as fastlin another program takes.
-Right of the line fastlin is faster, left of it the other.
+Right of the line fastlin is faster, left of it the other; a title ends with the processor.
 
 """
 

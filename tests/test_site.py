@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
+BENCH = DOCS.parent / "bench"
 
 
 @pytest.fixture(scope="module")
 def module_of_docs():
     """Import a module of the folder of the site."""
-    sys.path.insert(0, str(DOCS))
+    sys.path[:0] = [str(DOCS), str(BENCH)]
     yield importlib.import_module
     sys.path.remove(str(DOCS))
+    sys.path.remove(str(BENCH))
 
 
 @pytest.fixture(scope="module")
@@ -63,17 +65,46 @@ def test_the_reference_has_a_page_for_every_public_name(site_pages):
     assert ":py:class:`CountVectorizer <fastlin.CountVectorizer>`" in pages["api/fastlin.text.rst"]
 
 
-def test_charts_are_drawn_of_what_benchmarks_write(module_of_docs, tmp_path):
-    """Of both forms of entries; a rival of float32 is held against ours of float32."""
-    charts = module_of_docs("charts")
+def test_ratios_are_found_in_whatever_benchmarks_write(module_of_docs):
+    """Of all forms of entries; a rival of float32 is held against ours of float32."""
+    ratios_of = module_of_docs("report").ratios_of
     epochs = {"ours float64": 1.0, "ours float32": 0.5, "VW float32": 2.0}
     entry = {"question": "binary", **{name: {"whole": 9.0, "further": value} for name, value in epochs.items()}}
     texts = {"question": "words", "seconds": {"ours": 2.0, "scikit-learn": 1.0}, "ratio": 0.5}
     results = {"online": [entry], "newsgroups": {"others": [texts], "memory": {"ours": 3.0}}}
-    (tmp_path / "both.json").write_text(json.dumps({"facts": {}, "results": results}))
-    (tmp_path / "none.json").write_text(json.dumps({"facts": {}, "results": {"ours": 1.0}}))
-    found = [("online: binary, VW float32", 4.0), ("newsgroups: words, scikit-learn", 0.5)]
-    assert list(charts.ratios_of(results)) == found
-    assert charts.draw_charts(tmp_path, tmp_path / "charts") == ["both"]
-    assert "<svg" in (tmp_path / "charts" / "both.svg").read_text()
-    assert charts.draw_charts(tmp_path / "empty", tmp_path) == []
+    assert list(ratios_of(results)) == [("online: binary, VW float32", 4.0), ("newsgroups: words, scikit-learn", 0.5)]
+    steps = {"question": "bayes", "ours:fit": 1.0, "rival:fit": 3.0, "ours:predict": 2.0, "rival:predict": 1.0}
+    assert list(ratios_of([steps])) == [("bayes: fit", 3.0), ("bayes: predict", 0.5)]
+    assert list(ratios_of([{"question": "one", "ours": 0.5, "rival": 4.0}])) == [("one", 8.0)]
+    assert list(ratios_of([{"question": "svm", "gap": 1e-3, "seconds": {"ours": 1.0, "LIBLINEAR": 2.0}}])) == [
+        ("svm: gap 0.001, LIBLINEAR", 2.0)
+    ]
+    assert list(ratios_of([{"question": "ridge", "scikit-learn ÷ ours": 7.0}])) == [("ridge, scikit-learn", 7.0)]
+
+
+def test_what_was_measured_is_collected_drawn_and_compared(module_of_docs, tmp_path, monkeypatch):
+    report, charts = module_of_docs("report"), module_of_docs("charts")
+    monkeypatch.setenv("FASTLIN_MACHINE", "Some(R) CPU @ 2 GHz")
+    measured, results = tmp_path / "measured", tmp_path / "results"
+    measured.mkdir()
+    with pytest.raises(SystemExit, match="no script"):
+        report.collect(measured, results)
+    entry = {"question": "a | b", "ours": 1.0, "rival": 4.0}
+    content = {"facts": {"versions": {"fastlin": "0.1.0", "nltk": "missing"}}, "results": [entry]}
+    (measured / "online.json").write_text(json.dumps(content))
+    (measured / "none.json").write_text(json.dumps({"facts": {}, "results": {"ours": 1.0}}))
+    path = report.collect(measured, results)
+    assert path.stem.partition("-")[2] == "some"
+    kept = json.loads(path.read_text())
+    assert kept["ratios"] == {"online": {"a | b": 4.0}}
+    later = results / "later-some.json"
+    later.write_text(
+        json.dumps(kept | {"facts": kept["facts"] | {"committed": "9"}, "ratios": {"online": {"a | b": 3.0}}})
+    )
+    assert report.newest(results) == [later]
+    assert "0.75" in report.compare(path, later)
+    assert "1 ratios, 1 below 0.9" in report.compare(path, later)
+    assert "fastlin 0.1.0." in report.tables(later)
+    assert charts.draw_charts([later], tmp_path / "charts") == ["online-some"]
+    assert "<svg" in (tmp_path / "charts" / "online-some.svg").read_text()
+    assert report.newest(tmp_path / "empty") == []
