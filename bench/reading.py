@@ -2,8 +2,9 @@
 
 svmlight: the tf-idf matrix of 20 Newsgroups, the corpus `zipf` and one of small counts, written once with as many
 digits as it takes (`dump_svmlight`), read from the page cache into a CSR. Text: the posts of 20 Newsgroups and a file
-of short lines as TSV, read into lists of labels and texts. Everything runs on one core; what is read is compared in a
-first run.
+of short lines as TSV, and the reviews of IMDB as CSV and as JSON Lines, read into lists of labels and texts. The time
+of `HashingVectorizer` of the same texts stands beside: reading is to cost little of what follows. Everything runs on
+one core; what is read is compared in a first run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from timing import arguments, interleave, save, show  # before numpy: it sets th
 
 # isort: split
 import csv
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +25,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from corpora import cache_folder, documents, load
+from fastlin import HashingVectorizer
 from fastlin.data import dump_svmlight, load_svmlight, read
 
 ASKED = {"tf-idf of 20 Newsgroups": (10, 30)}
@@ -68,8 +71,23 @@ def short_lines(path: Path) -> None:
     path.write_text("".join(lines), newline="\n")
 
 
+def reviews_csv(path: Path) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["label", "text"])
+        writer.writerows(zip(*documents("imdb", "train"), strict=True))
+
+
+def reviews_jsonl(path: Path) -> None:
+    pairs = zip(*documents("imdb", "train"), strict=True)
+    lines = (json.dumps({"label": label, "text": text}) + "\n" for label, text in pairs)
+    path.write_text("".join(lines), newline="\n")
+
+
 MATRICES = {"tf-idf of 20 Newsgroups": tfidf, "zipf": zipf, "counts": counts}
 TEXTS = {"posts of 20 Newsgroups": posts, "short lines": short_lines}
+CSV = {"reviews as CSV": reviews_csv}
+JSONL = {"reviews as JSON Lines": reviews_jsonl}
 
 
 # --- who reads -------------------------------------------------------------------------------------------------------
@@ -77,7 +95,7 @@ TEXTS = {"posts of 20 Newsgroups": posts, "short lines": short_lines}
 
 def ours_text(path: Path) -> Texts:
     labels, texts = [], []
-    for found in read(path, "tsv", block=1 << 20):
+    for found in read(path):
         labels += found.labels
         texts += found.texts
     return labels, texts
@@ -103,8 +121,52 @@ def pandas(path: Path) -> Texts:
     return table[0].tolist(), table[1].tolist()
 
 
+def quoted_csv(path: Path) -> Texts:
+    csv.field_size_limit(sys.maxsize)
+    with open(path, encoding="utf-8", newline="") as file:
+        _, *pairs = csv.reader(file)
+    return [label for label, _ in pairs], [text for _, text in pairs]
+
+
+def arrow_csv(path: Path) -> Texts:
+    from pyarrow import csv as arrow
+
+    table = arrow.read_csv(
+        path,
+        read_options=arrow.ReadOptions(use_threads=False),
+        parse_options=arrow.ParseOptions(newlines_in_values=True),
+        convert_options=arrow.ConvertOptions(column_types={"label": "string", "text": "string"}),
+    )
+    return table["label"].to_pylist(), table["text"].to_pylist()
+
+
+def objects(path: Path, loads: Callable[[bytes], dict[str, str]]) -> Texts:
+    with open(path, "rb") as file:
+        found = [loads(line) for line in file]
+    return [each["label"] for each in found], [each["text"] for each in found]
+
+
+def json_module(path: Path) -> Texts:
+    return objects(path, json.loads)
+
+
+def orjson(path: Path) -> Texts:
+    import orjson as peer
+
+    return objects(path, peer.loads)
+
+
+def hashed(path: Path) -> Any:
+    """What follows: not a reader, but what reading is measured by."""
+    _, texts = KEPT.setdefault(path, ours_text(path))
+    return HashingVectorizer().transform(texts)
+
+
+KEPT: dict[Path, Texts] = {}
 SPARSE = {"fastlin": load_svmlight, "scikit-learn": load_svmlight_file}
 TEXTUAL = {"fastlin": ours_text, "Python": plain_python, "csv": csv_module, "pandas": pandas}
+QUOTED = {"fastlin": ours_text, "csv": quoted_csv, "pyarrow": arrow_csv, "hashing": hashed}
+OBJECTS = {"fastlin": ours_text, "json": json_module, "orjson": orjson, "hashing": hashed}
 
 
 def same_rows(one: Any, other: Any) -> bool:
@@ -131,7 +193,9 @@ def compare(
     for name, write in questions.items():
         path = cached(f"reading-{name.replace(' ', '-')}{suffix}", write)
         ours = readers["fastlin"](path)
-        agreement = all(same(ours, reader(path)) for side, reader in readers.items() if side != "fastlin")
+        agreement = all(
+            same(ours, reader(path)) for side, reader in readers.items() if side not in ("fastlin", "hashing")
+        )
         del ours
         contenders = {side: lambda reader=reader, path=path: lambda: reader(path) for side, reader in readers.items()}
         spent = {side: median(times) for side, times in interleave(contenders, repeat).items()}
@@ -154,6 +218,8 @@ def main() -> None:
     for title, questions, readers, same, suffix in (
         ("svmlight into memory", MATRICES, SPARSE, same_rows, ".svm"),
         ("TSV into lists", TEXTS, TEXTUAL, lambda one, other: one == other, ".tsv"),
+        ("CSV into lists", CSV, QUOTED, lambda one, other: one == other, ".csv"),
+        ("JSON Lines into lists", JSONL, OBJECTS, lambda one, other: one == other, ".jsonl"),
     ):
         wanted = {name: write for name, write in questions.items() if only in name}
         if wanted:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from fastlin.data.arrow_shards import pyarrow
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.errors import ReadError
-from fastlin.data.readers.line_formats import TEXT_SEPARATOR, ReadRequest, as_columns
+from fastlin.data.readers.line_formats import ReadRequest, as_columns
+from fastlin.data.readers.parsed_records import TEXT_SEPARATOR
 from fastlin.data.readers.sources import InputFile
 from fastlin.validation import MAX_COLUMNS
 

@@ -2,24 +2,28 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from fastlin.data.blocks import Documents
 from fastlin.data.errors import LABEL_AND_TEXT, MalformedLines, ReadError, UnknownColumnsError
 from fastlin.data.readers.line_formats import (
-    TEXT_SEPARATOR,
     LineDecoder,
-    ParsedRecords,
     ReadRequest,
     as_columns,
-    as_weight,
     message_of,
     parse_records,
 )
-from fastlin.data.readers.sources import InputFile, LineBlock, line_blocks
+from fastlin.data.readers.parsed_records import TEXT_SEPARATOR, ParsedRecords, as_weight
+from fastlin.data.readers.record_columns import RecordColumns, delimited_columns, is_utf8, joined
+from fastlin.data.readers.sources import InputFile, line_blocks
+from fastlin.engine.text.records import skip_lines
+from fastlin.engine.text.svmlight import count_lines
 
 OPEN = re.compile(r'"[^"]*+(?:""[^"]*+)*+')
 LINE_END = re.compile(r"\r\n|\n|\r")
+LINE_ENDS = re.compile(rb"[\r\n]*+")
+FIRST_BYTES = 1 << 12  # that are read to know the columns, if they are enough
 ESCAPED = re.compile("[\udc80-\udcff]")
 
 
@@ -154,7 +158,7 @@ class Tsv:
     def __init__(self, decoder: LineDecoder, fields: Fields, delimiter: str, headers: list[list[str] | None]) -> None:
         self.decoder, self.fields, self.delimiter = decoder, fields, delimiter
         self.headers = headers  # of the files before; None: it had none
-        self.parse: Callable[[list[bytes]], ParsedRecords] = self.columns
+        self.parse: Callable[[list[bytes]], ParsedRecords] = self.all_fields
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int | None:
         first = next((number for number, one in enumerate(lines) if one), None)
@@ -184,6 +188,15 @@ class Tsv:
                 path, line, "some of the files begin with a header, some with a document; read them one after the other"
             )
 
+    def columns(self) -> RecordColumns | None:
+        if not is_utf8(*self.decoder):
+            return None
+        if self.parse == self.halves:
+            return delimited_columns("\t", 2, (0, [1], None, {}), rest=True)
+        if self.parse == self.whole:
+            return delimited_columns("\t", 1, (None, [0], None, {}), rest=True)
+        return delimited_columns(self.delimiter, self.fields.n_fields, self.fields.places)
+
     def halves(self, lines: list[bytes]) -> ParsedRecords:
         """label<TAB>text. Equal labels become one string."""
         halves = [line.partition(b"\t") for line in lines if line]
@@ -198,7 +211,7 @@ class Tsv:
     def whole(self, lines: list[bytes]) -> ParsedRecords:
         return ParsedRecords([line for line in self.decoder.each(lines) if line], None, None)
 
-    def columns(self, lines: list[bytes]) -> ParsedRecords:
+    def all_fields(self, lines: list[bytes]) -> ParsedRecords:
         delimiter = self.delimiter
         return self.fields.parse([line.split(delimiter) for line in self.decoder.each(lines) if line])
 
@@ -211,27 +224,83 @@ class Records(NamedTuple):
     rest: int
 
 
+class CsvPart(NamedTuple):
+    """Records, the line of the first (0: there is none), and where in the text the first begins that is not read."""
+
+    records: ParsedRecords
+    line: int
+    rest: int
+
+
 class Csv:
     """Fields between commas, some in quotes: these may hold commas, line ends, and quotes, which are doubled."""
 
     def __init__(self, decoder: LineDecoder, fields: Fields, delimiter: str, malformed: MalformedLines) -> None:
         self.decoder, self.fields, self.delimiter, self.malformed = decoder, fields, delimiter, malformed
         self.escaped = False  # whether some bytes could not be decoded, and are there as lone surrogates
+        self.begun = False  # whether the first record has said what the columns are
+        self.columns: RecordColumns | None = None  # how the engine reads, where it does
         end = re.escape(delimiter)
         self.field = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^{end}"\r\n]*+))({end}|\r\n|\n|\r)')
 
     def documents(self, file: InputFile, size: int) -> Iterator[Documents]:
-        """Read a file, a block for each piece of it."""
-        first = True
-        for found in self.records(file, size):
-            records, lines = found.records, found.lines
-            if first and records:
-                first = False
-                if self.fields.begin(file.name, records[0], lines[0]):
-                    records, lines = records[1:], lines[1:]
-            columns = parse_records(self.parse, records, lines, file.name, self.malformed)
-            if columns.texts:
-                yield columns.documents(file.name, lines[0])
+        """Read a file, a block for each piece of it. What is held back is looked at again only when it has doubled."""
+        held: list[bytes] = []
+        size_held, enough, line = 0, 0, 1
+        for piece in chain(line_blocks(file, size), [None]):
+            if piece is not None:
+                held.append(piece.text)
+                size_held += len(piece.text)
+            if piece is None or size_held >= enough:
+                text = b"".join(held)
+                parts = list(self.parts(text, line, file.name, last=piece is None))
+                found = joined(part.records for part in parts)
+                if found.texts:
+                    yield found.documents(file.name, next(part.line for part in parts if part.line))
+                rest = parts[-1].rest if parts else 0
+                line += count_lines(text[:rest])
+                held, size_held = [text[rest:]], len(text) - rest
+                enough = 2 * size_held
+
+    def parts(self, text: bytes, line: int, path: str, last: bool) -> Iterator["CsvPart"]:
+        """The records of a text, the first few by `split`: by the engine, and by `split` from where that stops."""
+        start, n_bytes = 0, FIRST_BYTES
+        while start < len(text):
+            stop = len(text)
+            if self.columns is not None:
+                begun = line + count_lines(LINE_ENDS.match(text, start)[0])  # type: ignore[index]
+                try:
+                    found, rest = self.columns.read(text, start)
+                except ValueError:
+                    found, rest = ParsedRecords([], None, None), start
+                yield CsvPart(found, begun if found.texts else 0, rest)
+                line, start = line + count_lines(text[start:rest]), rest
+            elif not self.begun:
+                stop = skip_lines(text, min(start + n_bytes, stop), 1)
+            if start < stop:
+                part = self.split_part(text, start, stop, line, path, last=last and stop == len(text))
+                yield part
+                if stop == len(text):
+                    return
+                n_bytes *= 2
+                line, start = line + count_lines(text[start : part.rest]), part.rest
+
+    def split_part(self, text: bytes, start: int, stop: int, line: int, path: str, last: bool) -> "CsvPart":
+        """The records of a part of a text, which is whole lines, by `split`; the first says what the columns are."""
+        found = self.split(string := self.text(text[start:stop]), line, path, last)
+        records, lines = found.records, found.lines
+        if not self.begun and records:
+            self.begun = True
+            if self.fields.begin(path, records[0], lines[0]):
+                records, lines = records[1:], lines[1:]
+            if is_utf8(*self.decoder):
+                self.columns = delimited_columns(
+                    self.delimiter, self.fields.n_fields, self.fields.places, quotes=True
+                )  # fmt: skip
+        parsed = parse_records(self.parse, records, lines, path, self.malformed)
+        n_lines = line_ends(string[: found.rest])
+        rest = stop if found.rest == len(string) else skip_lines(text, start, n_lines)
+        return CsvPart(parsed, lines[0] if lines else 0, rest)
 
     def parse(self, records: list[list[str]]) -> ParsedRecords:
         if self.escaped:
@@ -241,26 +310,13 @@ class Csv:
                     raise ValueError(f"{what}; errors='replace' reads it nonetheless")
         return self.fields.parse(records)
 
-    def records(self, file: InputFile, size: int) -> Iterator[Records]:
-        """The records piece by piece. What is held back is looked at again only when it has doubled."""
-        held, enough, line = [""], 0, 1
-        for piece in line_blocks(file, size):
-            held.append(self.text(piece))
-            if sum(map(len, held)) >= enough:
-                text = "".join(held)
-                found = self.split(text, line, file.name, last=False)
-                yield found
-                held, enough = [text[found.rest :]], 2 * (len(text) - found.rest)
-                line += line_ends(text[: found.rest])
-        yield self.split("".join(held), line, file.name, last=True)
-
-    def text(self, piece: LineBlock) -> str:
-        """A piece decoded; what cannot be is marked, and found in its record."""
+    def text(self, lines: bytes) -> str:
+        """Lines decoded; what cannot be is marked, and found in its record."""
         try:
-            return piece.text.decode(*self.decoder)
+            return lines.decode(*self.decoder)
         except UnicodeDecodeError:
             self.escaped = True
-            return piece.text.decode(self.decoder.encoding, "surrogateescape")
+            return lines.decode(self.decoder.encoding, "surrogateescape")
 
     def split(self, text: str, line: int, path: str, last: bool) -> Records:
         """A text as records, which empty lines are not; behind what is malformed it goes on with the next line."""

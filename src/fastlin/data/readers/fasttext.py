@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from fastlin.data.blocks import Documents
-from fastlin.data.readers.line_formats import LineDecoder, ParsedRecords, ReadRequest
+from fastlin.data.readers.line_formats import LineDecoder, ReadRequest
+from fastlin.data.readers.parsed_records import ParsedRecords
 from fastlin.data.readers.sources import InputFile
 
 PREFIX = "__label__"
@@ -28,6 +29,9 @@ class FastText:
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
+
+    def columns(self) -> None:
+        return None
 
     def parse(self, lines: list[bytes]) -> ParsedRecords:
         texts = [line for line in self.decoder.each(lines) if line and not line.isspace()]

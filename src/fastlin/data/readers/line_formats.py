@@ -4,29 +4,21 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from fastlin.data.blocks import Documents
 from fastlin.data.errors import MalformedLines
-from fastlin.data.readers.sources import InputFile, line_blocks
+from fastlin.data.readers.parsed_records import TEXT_SEPARATOR, ParsedRecords, as_weight
+from fastlin.data.readers.record_columns import RecordColumns, delimited_columns, is_utf8, joined
+from fastlin.data.readers.sources import InputFile, LineBlock, line_blocks
+from fastlin.engine.text.records import ObjectReader, skip_lines
+from fastlin.engine.text.svmlight import count_lines
 
 MAX_JSON_NUMBER = sys.float_info.max  # JSON's whole numbers have no end
-TEXT_SEPARATOR = "\n"  # the texts of several columns
-
-
-class ParsedRecords(NamedTuple):
-    """The texts, labels and weights of some records."""
-
-    texts: list[Any]
-    labels: list[str] | None
-    weights: list[float] | None
-    kept: dict[Any, list[Any]] | None = None
-
-    def documents(self, path: str, line: int) -> Documents:
-        weights = None if self.weights is None else np.array(self.weights, dtype=np.float64)
-        return Documents(self.texts, self.labels, weights, path, line, self.kept)
+MOST_LABELS = 1 << 12  # that are no strings, and kept
 
 
 class LineFormat(Protocol):
@@ -37,6 +29,9 @@ class LineFormat(Protocol):
 
         None: all are empty, and the lines behind them are the first.
         """
+
+    def columns(self) -> RecordColumns | None:
+        """How the engine reads the records behind the first lines; None: it does not."""
 
     def parse(self, lines: list[bytes]) -> ParsedRecords:
         """The records on some lines. ValueError: one of them is malformed."""
@@ -84,18 +79,40 @@ def read_jsonl(files: list[InputFile], request: ReadRequest) -> Iterator[Documen
 
 def documents(file: InputFile, form: LineFormat, malformed: MalformedLines, size: int) -> Iterator[Documents]:
     """Read a file, a block for each piece of it."""
-    first = True
+    columns, first = None, True
     for piece in line_blocks(file, size):
-        lines = piece.text.splitlines()
-        start = form.begin(piece.path, lines, piece.line) if first else 0
-        if start is None:
-            continue
-        first = False
-        found = parse_records(
-            form.parse, lines[start:], range(piece.line + start, piece.line + len(lines)), piece.path, malformed
-        )
+        start = 0
+        if first:
+            n_lines = form.begin(piece.path, piece.text.splitlines(), piece.line)
+            if n_lines is None:
+                continue
+            start = skip_lines(piece.text, 0, n_lines)
+            piece = piece._replace(line=piece.line + n_lines)
+            columns, first = form.columns(), False
+        found = joined(_parts(form, columns, piece, start, malformed))
         if found.texts:
-            yield found.documents(piece.path, piece.line + start)
+            yield found.documents(piece.path, piece.line)
+
+
+def _parts(
+    form: LineFormat, columns: RecordColumns | None, piece: LineBlock, start: int, malformed: MalformedLines
+) -> Iterator[ParsedRecords]:
+    """The records of a piece from `start` on, which is where its line begins: what the engine leaves line by line."""
+    text, path, line = piece
+    while columns is not None and start < len(text):
+        try:
+            found, stop = columns.read(text, start)
+        except ValueError:
+            break
+        yield found
+        if stop == len(text):
+            return
+        line += count_lines(text[start:stop])
+        start = skip_lines(text, stop, 1)
+        yield parse_records(form.parse, text[stop:start].splitlines(), [line], path, malformed)
+        line += 1
+    lines = text[start:].splitlines()
+    yield parse_records(form.parse, lines, range(line, line + len(lines)), path, malformed)
 
 
 def parse_records(
@@ -138,17 +155,6 @@ def as_columns(names: Any) -> list[Any]:
     return list(names) if isinstance(names, list | tuple) else [names]
 
 
-def as_weight(text: str) -> float:
-    """A finite number from 0 on."""
-    try:
-        weight = float(text)
-    except ValueError:
-        raise ValueError(f"the weight {text!r:.60} is no number") from None
-    if not 0 <= weight < math.inf:
-        raise ValueError(f"the weight {text!r:.60} is not a finite number from 0 on")
-    return weight
-
-
 class LineDecoder(NamedTuple):
     """The encoding of a file: from bytes to text."""
 
@@ -169,6 +175,11 @@ class PlainLines:
     def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
 
+    def columns(self) -> RecordColumns | None:
+        if not is_utf8(*self.decoder):
+            return None
+        return delimited_columns("\t", 1, (None, [0], None, {}), rest=True, empty=True)
+
     def parse(self, lines: list[bytes]) -> ParsedRecords:
         return ParsedRecords(self.decoder.each(lines), None, None)
 
@@ -188,6 +199,50 @@ class JsonLines:
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
+
+    def columns(self) -> RecordColumns | None:
+        """Strings by the engine, other values by this parser, which proves them on the way."""
+        text = _text if len(self.texts) == 1 else _only_strings
+        fields = [(self.label, _label), *((name, text) for name in self.texts), (self.weight, _weight)]
+        fields = [
+            (name, convert) for name, convert in [*fields, *((name, _field) for name in self.keep)] if name is not None
+        ]
+        names = [name for name, _ in fields]
+        if not is_utf8(*self.decoder) or len(set(names)) < len(names):
+            return None
+        column_of = {name: column for column, name in enumerate(names)}
+        reader = ObjectReader(
+            [name.encode("utf-8", "surrogatepass") for name in names],
+            [self._converter(name, convert) for name, convert in fields],
+            [convert is not _weight for _, convert in fields],
+            self.value,
+            -1 if self.label is None else 0,
+        )
+        return RecordColumns(
+            reader,
+            None if self.label is None else 0,
+            [column_of[name] for name in self.texts],
+            None if self.weight is None else column_of[self.weight],
+            {name: column_of[name] for name in self.keep},
+        )
+
+    def _converter(self, name: str, convert: Callable[[dict[str, Any], str], Any]) -> Callable[[bytes], Any]:
+        """From the JSON of a value that is no string to what the field gives; labels are often the same."""
+
+        def of_value(text: bytes) -> Any:
+            return convert({name: self.value(text)}, name)
+
+        return lru_cache(MOST_LABELS)(of_value) if convert is _label else of_value
+
+    def value(self, text: bytes) -> Any:
+        """A value of a record. ValueError: it is none, or too deep."""
+        try:
+            found = self.read(text.decode())
+        except RecursionError:
+            raise ValueError("the JSON is nested too deeply") from None
+        if b"\\u" in text:
+            _check_surrogates(found)
+        return found
 
     def parse(self, lines: list[bytes]) -> ParsedRecords:
         records = [self.record(line) for line in self.decoder.each(lines) if line and not line.isspace()]
@@ -216,7 +271,7 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _check_surrogates(record: dict[str, Any]) -> None:
+def _check_surrogates(record: Any) -> None:
     """Half of a surrogate pair, which JSON's escapes can write, is no text."""
     try:
         json.dumps(record, ensure_ascii=False).encode()
@@ -252,6 +307,11 @@ def _text(record: dict[str, Any], name: str) -> Any:
             if not isinstance(value, str) and not abs(value) <= MAX_JSON_NUMBER:
                 raise ValueError(f"the feature {feature!r:.60} is not finite")
     return text
+
+
+def _only_strings(record: dict[str, Any], name: str) -> Any:
+    """One of several texts, which are joined: none but strings can be."""
+    raise ValueError(f"the field {name!r} holds {_kind(record[name])}")
 
 
 def _label(record: dict[str, Any], name: str) -> str:

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from fastlin.data.blocks import Documents
-from fastlin.data.readers.line_formats import LineDecoder, ParsedRecords, ReadRequest, as_weight
+from fastlin.data.readers.line_formats import LineDecoder, ReadRequest
+from fastlin.data.readers.parsed_records import ParsedRecords, as_weight
 from fastlin.data.readers.sources import InputFile
 
 COUNT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -28,6 +29,9 @@ class Vw:
 
     def begin(self, path: str, lines: list[bytes], line: int) -> int:  # noqa: ARG002
         return 0
+
+    def columns(self) -> None:
+        return None
 
     def parse(self, lines: list[bytes]) -> ParsedRecords:
         examples = [line.partition("|") for line in self.decoder.each(lines) if line and not line.isspace()]
