@@ -13,6 +13,7 @@ from fastlin import storage as storage
 from fastlin import text as text
 from fastlin.cluster.kmeans import KMeans as KMeans
 from fastlin.cluster.mini_batch import MiniBatchKMeans as MiniBatchKMeans
+from fastlin.core.progress_bar import ProgressBar as ProgressBar
 from fastlin.data.corpus import Corpus as Corpus
 from fastlin.features.conjunctions import Conjunctions as Conjunctions
 from fastlin.features.dict_vectorizer import DictVectorizer as DictVectorizer

@@ -74,6 +74,7 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
         "KMeans": _model("cluster.kmeans"),
         "MiniBatchKMeans": _model("cluster.mini_batch"),
         "Corpus": PublicName("fastlin.data.corpus"),
+        "ProgressBar": PublicName("fastlin.core.progress_bar"),
         "ModelFileError": PublicName("fastlin.storage.load_context"),
         **_alike("fastlin.model_files.save_load", "load", "save"),
     },

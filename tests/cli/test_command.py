@@ -15,9 +15,11 @@ import pytest
 
 import fastlin
 from fastlin import cli
-from fastlin.cli import COMMANDS, progress
+from fastlin.cli import COMMANDS
 from fastlin.cli import commands as cli_commands
 from fastlin.cli.arguments import AnyOf, number, share, size, span
+from fastlin.cli.progress import Progress
+from fastlin.runtime import progress
 from support.command_line import documents
 
 FASTLIN = [sys.executable, "-m", "fastlin"]
@@ -304,8 +306,8 @@ def test_bars_of_rich(monkeypatch):
 )
 def test_progress_suits_where_it_goes(monkeypatch, terminal, options, kind):
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: terminal))
-    monkeypatch.setattr(progress, "_has_rich", lambda: False)
-    made = progress.Progress(SimpleNamespace(**{"quiet": False, "verbose": False, **options}))
+    monkeypatch.setattr(progress, "is_installed", lambda package: False)
+    made = Progress(SimpleNamespace(**{"quiet": False, "verbose": False, **options}))
     assert made.kind is kind
     assert made.shown == (kind is not progress.Stage)
 

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 
 from fastlin.cli import reading
 from fastlin.cli.errors import UserError
-from fastlin.cli.progress import Stage
 from fastlin.data import Block, Corpus, Documents, MalformedLines, conversion, read
 from fastlin.data.errors import LABEL_AND_TEXT, UnknownColumnsError
 from fastlin.data.reader import BY_SUFFIX
 from fastlin.data.readers import sources, svmlight
+from fastlin.runtime.progress import Stage
 
 PYARROW_FORMATS = "arrow", "parquet"  # which pyarrow opens by itself
 UNPACKED_PER_BYTE = 4  # a compressed file holds about so many times its size

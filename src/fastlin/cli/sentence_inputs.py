@@ -7,10 +7,10 @@ from typing import Any
 
 from fastlin.cli.errors import UserError
 from fastlin.cli.inputs import CountedFiles, report_skipped
-from fastlin.cli.progress import Stage
 from fastlin.data.errors import MalformedLines
 from fastlin.data.readers import sources
 from fastlin.data.readers.line_formats import message_of
+from fastlin.runtime.progress import Stage
 from fastlin.sequence.conll import read_conll
 from fastlin.sequence.conll_lines import Sentence
 from fastlin.sequence.file_columns import FileColumns

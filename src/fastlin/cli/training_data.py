@@ -13,8 +13,9 @@ from fastlin import Corpus
 from fastlin.cli import available_memory, learners, model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.inputs import InputSource, LoadedDocuments, is_stored, report_skipped, texts_of
-from fastlin.cli.progress import Progress, Stage
+from fastlin.cli.progress import Progress
 from fastlin.data import Documents
+from fastlin.runtime.progress import Stage
 from fastlin.validation.partial_labels import is_missing
 
 Steps = list[tuple[str, Any]]

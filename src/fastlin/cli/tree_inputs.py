@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from fastlin.cli.errors import UserError
 from fastlin.cli.inputs import CountedFiles, report_skipped
-from fastlin.cli.progress import Stage
 from fastlin.data import read
 from fastlin.grammar import Tree, read_trees
+from fastlin.runtime.progress import Stage
 
 AT_ONCE = 64  # sentences that are parsed before their trees are printed
 BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})  # as words of the Penn Treebank
