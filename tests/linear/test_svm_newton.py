@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC as Theirs
 
@@ -82,6 +83,12 @@ def test_columns_that_nobody_scaled(n_labels, C):
     assert gap <= 1.01e-8 * objective
     assert chosen.certificate_["dual_objective"] <= objective * (1 + 1e-9)
     assert objective * (1 - 1e-9) <= chosen.objective_ <= objective * (1 + 1.01e-4)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+def test_steps_stay_few_where_each_is_short(C):
+    """Digits nobody scaled: one against the rest can nearly be told apart, and the kinks lie close."""
+    assert newton(C=C).fit(*load_digits(return_X_y=True)).n_iter_ <= 45
 
 
 def test_one_step_solves_what_is_quadratic():
