@@ -68,7 +68,10 @@ def _within_bounds(targets: NDArray[np.float64], name: str) -> NDArray[np.float6
 def _one_column(y: Any, estimator: str, name: str) -> NDArray[Any]:
     """Labels or targets as a vector of whatever they are."""
     _check_given(y, estimator, name)
-    return np.asarray(column_or_1d(as_exact(y, name), warn=True))
+    y = as_exact(y, name)
+    if type(y) is np.ndarray and y.ndim == 1:
+        return np.ascontiguousarray(y)
+    return np.asarray(column_or_1d(y, warn=True))
 
 
 def _check_given(y: Any, estimator: str, name: str) -> None:
