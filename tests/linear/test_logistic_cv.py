@@ -154,3 +154,11 @@ def test_scores_weigh_the_rows_as_scikit_learns_do():
         theirs = linear_model.LogisticRegressionCV(**options, l1_ratios=(0,), use_legacy_attributes=False)
         theirs.fit(X, y, sample_weight=weights)
         np.testing.assert_allclose(ours.scores_.squeeze(), np.squeeze(theirs.scores_), rtol=1e-4)
+
+
+@pytest.mark.parametrize("keep_paths", [True, False])
+def test_the_model_of_a_search_by_liblinear_is_that_of_a_fit_with_the_c_it_chose(data, keep_paths):
+    X, y, _ = data
+    search = LogisticRegressionCV(Cs=3, cv=3, solver="liblinear", keep_paths=keep_paths).fit(X, y)
+    alone = LogisticRegression(C=search.C_, solver="liblinear").fit(X, y)
+    np.testing.assert_array_equal(search.coef_, alone.coef_)

@@ -11,12 +11,9 @@ TRANSACTION = "a fit that fails leaves the labels of the fit before it, which th
 INTERCEPT = "the intercept is a feature that is always 1: it counts in ‖x‖², and its step is not damped"
 STEPS = "a step that would turn the weights around is refused; scikit-learn stops at 0"
 NEAR = "answers are within tol of the optimum, not of each other"
-CHANCE = "of five rows in the order of one seed: of 40 seeds 34 pass with fastlin's orders, 35 with scikit-learn's"
 PROXIMAL = "L1 is a proximal step after every row, so that the last rows' own weights are there at the end"
-ROUNDING = "two fits of one step end within tol of one fit of two, by one part in 5 million: some builds pass"
 UNMOVED = "one model of all labels is not misled by a common label as scikit-learn's is, of which this test wants proof"
 
-# strict: each fails, but for those of ROUNDING
 DIFFERENT: Reasons = {
     "test_text": {
         "test_vectorizers_do_not_have_set_output": "fastlin's vectorisers have set_output",
@@ -32,16 +29,12 @@ DIFFERENT: Reasons = {
         "test_liblinear_with_large_values": f"{ANSWERS}: values up to 1e100",
         "test_liblinear_multiclass_raises[LogisticRegression]": f"{ANSWERS}: liblinear names the best solver there is",
         "test_logistic_regression_callback_support_warning": f"{ANSWERS}: every solver calls back",
-        "test_logistic_regression_callback_support[0]": "no iteration makes no task; scikit-learn makes one",
         "test_lr_penalty_l1ratio_incompatible[l1-0.0]": "penalty='l1' says all; l1_ratio=0.0 is the default",
         "test_check_solver_option[LogisticRegressionCV]": f"{ANSWERS}: every solver that can takes an L1 norm",
         "test_liblinear_multiclass_raises[LogisticRegressionCV]": f"{ANSWERS}: liblinear names the best solver",
         "test_newton_cholesky_fallback_to_lbfgs": "no fallback is needed, and so no number of iterations of one",
         "test_logistic_regression_solvers": NEAR,
         "test_elastic_net_versus_sgd[0.1-0.001]": STEPS,
-        "test_warm_start_newton_solver[1-False-newton-cg]": ROUNDING,
-        "test_warm_start_newton_solver[1-False-newton-cholesky]": ROUNDING,
-        "test_logistic_cv[": NEAR,
     },
     "test_naive_bayes": {
         "test_NB_partial_fit_no_first_classes": LABELS,
@@ -73,21 +66,21 @@ DIFFERENT: Reasons = {
     "test_sgd": {
         "test_partial_fit_exception": LABELS,
         "test_sgd_l1": PROXIMAL,
-        "test_class_weights": CHANCE,
-        "test_sample_weights": CHANCE,
         "test_balanced_weight": UNMOVED,
-        "test_partial_fit_weight_class_balanced": "the refusal of class_weight='balanced' has words of its own",
         "test_underflow_or_overflow": "values beyond 1e100 are refused before the first epoch, in other words",
         "test_large_regularization[l2]": STEPS,
         "test_large_regularization[elasticnet]": STEPS,
     },
 }
 MORE_THAN_ONE_IN_TWENTY = {  # so many, where they are more
-    "test_logistic": 21,
+    "test_logistic": 16,
     "test_naive_bayes": 10,
-    "test_sgd": 15,
     "test_passive_aggressive": 8,
 }
+
+# tests of five rows in one random order: scikit-learn's own pass in 18 of 40 orders, fastlin's in 20
+OF_CHANCE = {"test_sgd": ("test_class_weights", "test_sample_weights")}
+SEEDS, FEWEST_PASSES = 20, 6
 
 # tests that need what is private in scikit-learn, by what they look for
 PRIVATE: Reasons = {

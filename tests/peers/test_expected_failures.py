@@ -12,6 +12,6 @@ def test_at_most_one_in_twenty_does_not_pass(peer_counts):
 
 
 def test_every_entry_names_a_test(peer_counts, used_entries):
-    tables = lists.DIFFERENT, lists.PRIVATE, lists.ANNOUNCED
+    tables = lists.DIFFERENT, lists.OF_CHANCE, lists.PRIVATE, lists.ANNOUNCED
     entries = {(module, entry) for table in tables for module in table for entry in table[module]}
     assert {entry for entry in entries if entry[0] in peer_counts} == used_entries

@@ -74,3 +74,28 @@ def test_rows_lose_their_explicit_zeros_once():
     assert rows.zeros
     assert (without.zeros, without.nnz, without.indices.tolist(), without.indptr.tolist()) == (False, 1, [1], [0, 1, 1])
     assert without.without_zeros() is without
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_full_dense_rows_are_those_of_a_sparse_matrix(dtype, order):
+    full = np.random.default_rng(0).normal(size=(30, 7))
+    for X in (full, abs(full) + 1, -abs(full), full[::2, ::-1]):
+        X = np.asarray(X, dtype, order=order)
+        X.flags.writeable = False
+        found, plain = validation.as_rows(X), validation.as_rows(sparse.csr_array(X))
+        for name in ("indptr", "indices", "values"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))
+            assert getattr(found, name).dtype == getattr(plain, name).dtype
+        for name in ("n_columns", "negative", "zeros", "largest"):
+            assert getattr(found, name) == getattr(plain, name)
+        assert found.dense
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e101])
+def test_what_full_dense_rows_may_not_hold_is_named(value):
+    X = np.full((4, 3), 2.0)
+    X[2, 1] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity|1e\+101") as caught:
+        validation.as_rows(X)
+    assert "row 2, column 1" in str(caught.value)

@@ -41,6 +41,7 @@ class FitTask:
     def __init__(self, estimator: Any, context: Any) -> None:
         self._estimator, self._context = estimator, context
         self._iteration: Any = None
+        self.has_no_iterations = getattr(estimator, "max_iter", None) == 0  # what it begins with is all there is
 
     def begin_iteration(self, fitted: Callable[[], Any] | None = None) -> None:
         """Begin the task of an iteration; none beyond the number that the fit was said to have."""
@@ -65,8 +66,8 @@ class ReportedTask:
         task.begin_iteration()
 
     def log(self, record: dict[str, Any], install: Callable[[], Any]) -> bool:
-        """End an iteration and begin the next; a record from before the first ends none."""
-        if record.get("iteration") == 0:
+        """End an iteration and begin the next; a record from before the first ends none, if there is to be a first."""
+        if record.get("iteration") == 0 and not self._task.has_no_iterations:
             return False
 
         def fitted() -> dict[str, Any]:
@@ -136,7 +137,7 @@ def without_fit_task() -> Iterator[None]:
 def _most_iterations(estimator: Any) -> int | None:
     """How many iterations a fit has at most, and one to end with; None: nobody knows."""
     most, starts = getattr(estimator, "max_iter", None), getattr(estimator, "n_init", 1)
-    return most + 1 if isinstance(most, int) and most >= 0 and starts == 1 else None
+    return max(most, 1) + 1 if isinstance(most, int) and most >= 0 and starts == 1 else None
 
 
 def _fitted_attributes(model: Any) -> dict[str, Any]:

@@ -464,7 +464,8 @@ class LogisticRegressionCV(LogisticRegression):
         final = self._template(self.C_, self.l1_ratio_).set_params(n_jobs=self.n_jobs)
         final.n_features_in_ = sample.n_features  # callbacks may ask it on the way
         before = []
-        if hasattr(self, "coefs_paths_"):  # the mean of the folds' weights is near those of all rows
+        if hasattr(self, "coefs_paths_") and self.solver != "liblinear":  # which begins at 0, whatever is known
+            # the mean of the folds' weights is near those of all rows
             mean, V = self.coefs_paths_[:, ratio, C].mean(axis=0), sample.n_features
             beginning = copy.copy(final)
             beginning.coef_, beginning.intercept_ = mean[:, :V], mean[:, V:].sum(axis=1)

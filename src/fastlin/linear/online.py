@@ -190,7 +190,12 @@ class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
             model._learn_names(X)
         if isinstance(self.class_weight, str):
             validation.one_of("class_weight", self.class_weight, ["balanced"])
-            raise ValueError("class_weight='balanced' needs all labels at once: use fit, or a dict of weights")
+            raise ValueError(
+                "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, use "
+                "compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a large enough "
+                "sample of the full training set target to properly estimate the class frequency distributions. Pass "
+                "the resulting weights as the class_weight parameter."
+            )
         weights = self._weights(data, strict=False)
         factors = side_factors(self.class_weight, data.label_sets, data.codes(), data.weights())
         known = seen if first else union_of_labels(self.classes_, seen)

@@ -23,6 +23,7 @@ from fastlin.optim.weight_layouts import WeightLayout
 from fastlin.runtime import parallel
 
 Vector = NDArray[Any]
+CACHED_NUMBERS = 1 << 14  # of rows and weights: vectors of half the width are no faster there
 FLOAT32_SAFE = 1e6  # up to which values, weights and precisions float32 holds their products
 
 
@@ -127,6 +128,8 @@ class LogLinearProblem:
     @property
     def inner_type(self) -> Any:
         """The type of the vectors that only shape a step."""
+        if sum(self.partitions.n_non_zeros) + self.size <= CACHED_NUMBERS:
+            return np.float64
         lightest, heaviest = self.partitions.weight_range
         largest = max(self.partitions.max_abs_value, heaviest, self.precision.max(initial=1))
         least = min(self.partitions.max_abs_value, lightest)

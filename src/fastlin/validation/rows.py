@@ -1,5 +1,6 @@
 """Matrices of any kind as rows that kernels may trust."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -172,7 +173,9 @@ def as_rows(
         raise ValueError(f"Found {name} with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if n_columns > MAX_COLUMNS:
         raise ValueError(f"{name} has {n_columns} columns; at most {MAX_COLUMNS} are supported")
-    rows = replace(_validate(_to_csr(X, name), name, in_order), dense=not sp.issparse(X))
+    rows = None if sp.issparse(X) else _full_rows(X)
+    if rows is None:
+        rows = replace(_validate(_to_csr(X, name), name, in_order), dense=not sp.issparse(X))
     return check_values(rows, dtype=dtype, name=name, nonnegative=nonnegative, highest=highest)
 
 
@@ -294,6 +297,22 @@ def _to_csr(X: Any, name: str) -> Any:
         raise ValueError(f"{name} is a malformed {X.format} matrix: {error}") from error
 
 
+def _full_rows(X: NDArray[Any]) -> CSRRows | None:
+    """A dense matrix that has no zeros as rows, in its own memory if that is in order; None of others.
+
+    What is made of counted ranges needs no proof.
+    """
+    n, width = X.shape
+    if X.dtype not in MAX_ABS_VALUE or not X.dtype.isnative or X.size > np.iinfo(np.int32).max:
+        return None
+    least, most = float(X.min()), float(X.max())  # NaN, if there is one
+    if not (least > -math.inf and most < math.inf) or (least <= 0 <= most and np.count_nonzero(X) < X.size):
+        return None
+    indptr, indices = np.arange(0, X.size + 1, width, dtype=np.int64), np.tile(np.arange(width, dtype=np.int32), n)
+    values = np.require(X, None, ["C", "A"]).reshape(-1)
+    return CSRRows(indptr, indices, values, width, least < 0, False, max(-least, most), dense=True)
+
+
 def _written_out_to_csr(X: Any) -> Any:
     """A dense matrix as a CSR in memory of its own, without scipy's detour by a list of all entries."""
     n, width = X.shape
@@ -303,11 +322,7 @@ def _written_out_to_csr(X: Any) -> Any:
     counts = np.count_nonzero(there, axis=1) if width else np.zeros(n, np.int64)
     indptr = np.zeros(n + 1, np.int32)
     np.cumsum(counts, out=indptr[1:])
-    if indptr[-1] == X.size:
-        indices, values = np.tile(np.arange(width, dtype=np.int32), n), X.flatten()
-    else:
-        indices, values = np.nonzero(there)[1].astype(np.int32), X[there]
-    return sp.csr_array((values, indices, indptr), shape=X.shape)
+    return sp.csr_array((X[there], np.nonzero(there)[1].astype(np.int32), indptr), shape=X.shape)
 
 
 def _validate(X: Any, name: str, in_order: bool = True) -> CSRRows:

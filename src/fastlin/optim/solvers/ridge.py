@@ -30,7 +30,7 @@ from fastlin.validation import CSRRows
 
 MAX_DENSE_SIZE = 2048  # of a Gram matrix: its decomposition hears no Ctrl-C for a tenth of a second
 MAX_DENSE_ENTRIES = 1 << 19  # of rows that are written out for their singular values: the same
-CHUNK_ENTRIES = 1 << 18  # of rows that are written out for a Gram matrix, together
+CHUNK_ENTRIES = 1 << 17  # of rows that are written out for a Gram matrix, together
 BLAS_SPEED = 32.0  # products of rows written out in the time of one by its place
 CG_STEPS = 30.0  # that conjugate gradients take, at a guess
 FLAT = 1e-10  # of the mean diagonal: a penalty below it is none for the preconditioner
@@ -114,14 +114,15 @@ def gram_of(rows: CSRRows, weights: Floats, row_offsets: Floats, column_offsets:
     if pairs.write_out:
         offset, weighs = bool(row_offsets.any()), bool((weights != 1).any())
         length, full = max(1, CHUNK_ENTRIES // max(size, 1)), as_full(rows)
+        memory = np.empty((min(length, n), size))
         for start in range(0, n, length):
             part = slice(start, min(start + length, n))
-            chunk = rows.between(part.start, part.stop).matrix().toarray() if full is None else full[part]
-            chunk = chunk - (row_offsets[part, np.newaxis] if offset else column_offsets)
+            chunk = memory[: part.stop - start]
+            given = rows.between(part.start, part.stop).matrix().toarray() if full is None else full[part]
+            np.subtract(given, row_offsets[part, np.newaxis] if offset else column_offsets, out=chunk)
             if weighs:
                 chunk *= np.sqrt(weights[part, np.newaxis])
-            found += linalg.blas.dsyrk(1.0, chunk.T, trans=0, lower=0)
-        mirror(found)
+            found += chunk.T @ chunk  # numpy asks the BLAS for one triangle, and mirrors it
         return found
     pairs.add(weights, found)
     mirror(found)
