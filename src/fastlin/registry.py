@@ -98,6 +98,7 @@ PUBLIC: dict[str, dict[str, PublicName]] = {
     },
     "fastlin.interchange": {
         "VWHasher": _model("features.vw_hasher"),
+        **_alike("fastlin.interchange.fasttext", "LabelledTexts", "read_fasttext"),
         "read_crfsuite": PublicName("fastlin.interchange.crfsuite"),
         "read_liblinear": PublicName("fastlin.interchange.liblinear"),
         "read_vw": PublicName("fastlin.interchange.vw"),

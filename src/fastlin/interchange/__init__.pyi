@@ -1,5 +1,7 @@
 from fastlin.features.vw_hasher import VWHasher as VWHasher
 from fastlin.interchange.crfsuite import read_crfsuite as read_crfsuite
+from fastlin.interchange.fasttext import LabelledTexts as LabelledTexts
+from fastlin.interchange.fasttext import read_fasttext as read_fasttext
 from fastlin.interchange.liblinear import read_liblinear as read_liblinear
 from fastlin.interchange.safetensors import read_safetensors as read_safetensors
 from fastlin.interchange.safetensors import write_safetensors as write_safetensors
