@@ -104,32 +104,52 @@ cdef class Turns:
 
 
 cdef class Reading:
-    """A reader's turn, for as long as a `with` lasts."""
+    """A reader's turn, for as long as a `with` lasts.
+
+    From CPython 3.14 on an interrupt may come when a turn has been taken and the `with` has not begun to watch over it;
+    then the turn is given back when it is deleted, as the interrupt leaves.
+    """
 
     cdef Turns _turns
+    cdef object _holder  # the thread that has the turn
 
     def __init__(self, Turns turns):
         self._turns = turns
 
     def __enter__(self):
-        self._turns.start_reading(get_ident())
+        me = get_ident()
+        self._turns.start_reading(me)
+        self._holder = me
 
     def __exit__(self, *_):
-        self._turns.stop_reading(get_ident())
+        me, self._holder = self._holder, None
+        self._turns.stop_reading(me)
+
+    def __del__(self):
+        if self._holder is not None:
+            self.__exit__()
 
 
 cdef class Writing:
-    """A writer's turn, for as long as a `with` lasts."""
+    """A writer's turn, for as long as a `with` lasts, given back as a reader's is."""
 
     cdef readonly Turns turns
+    cdef object _holder  # the thread that has the turn
 
     def __init__(self, Turns turns):
         self.turns = turns
 
     def __enter__(self):
-        self.turns.start_writing(get_ident())
+        me = get_ident()
+        self.turns.start_writing(me)
+        self._holder = me
         return self
 
     def __exit__(self, *_):
-        if self.turns.writer == get_ident():  # else it was interrupted while it was released
+        me, self._holder = self._holder, None
+        if self.turns.writer == me:  # else it was interrupted while it was released
             self.turns.stop_writing()
+
+    def __del__(self):
+        if self._holder is not None:
+            self.__exit__()
