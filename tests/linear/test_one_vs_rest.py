@@ -152,3 +152,30 @@ def test_what_has_no_meaning_for_each_label_alone_is_refused():
             SGDClassifier(learning_rate="pa1", **more).fit(X, y)
     with pytest.raises(ValueError, match="multi_class"):
         Perceptron(multi_class="one").fit(X, y)
+
+
+STOPPED = {name: make for name, make in LEARNERS.items() if name not in ("perceptron", "AROW", "hinge", "Huber")} | {
+    "perceptron": lambda **more: Perceptron(**more),
+    "AROW": lambda **more: AROWClassifier(r=0.7, **{k: v for k, v in more.items() if k != DECAY}),
+    "hinge": lambda **more: SGDClassifier(alpha=0.047, **more),
+    "PA-I of SGD": lambda **more: SGDClassifier(learning_rate="pa1", penalty=None, eta0=0.02, **more),
+}  # without an average, with which all labels stop together
+
+
+@pytest.mark.parametrize("name", STOPPED)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_each_label_stops_where_its_fit_of_two_labels_does(name, dtype):
+    X, y = text_like(n_labels=6, n_rows=90, seed=3)
+    X = X.multiply(np.linspace(0.71, 1.33, X.shape[1])).tocsr().astype(dtype)
+    make = STOPPED[name]
+    options = plain({"intercept_decay": None, "max_iter": 60}) | {"tol": 0.003, "n_iter_no_change": 2}
+    model = make(multi_class="ovr", **options).fit(X, y)
+    binary = [make(**options).fit(X, y == k) for k in range(6)]
+    epochs = [other.n_iter_ for other in binary]
+    assert model.n_iter_ == max(epochs)
+    assert model.converged_ == all(other.converged_ for other in binary)
+    assert len(set(epochs)) > 1
+    if dtype == np.float64:
+        assert_same_rows(model, binary)
+    np.testing.assert_allclose(model.coef_, np.vstack([other.coef_ for other in binary]), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(model.objective_, sum(other.objective_ for other in binary), rtol=1e-4)

@@ -1,5 +1,7 @@
 """A fit killed at any time and resumed is the fit that was never killed, bit for bit."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,31 @@ def test_what_decides_when_to_stop_is_in_the_checkpoint(name, kind, monkeypatch,
             lambda: make_option(name, **options).fit(*data, checkpoint=path, checkpoint_interval=0, resume=True),
         )
     assert_same_run(make_option(name, **options).fit(*data, checkpoint=path, resume=True), expected)
+
+
+@pytest.mark.usefixtures("small_segments")
+@pytest.mark.parametrize("kind", ["memory", "corpus"])
+def test_labels_that_have_stopped_are_in_the_checkpoint(kind, monkeypatch, tmp_path):
+    X, y = text_like(n_labels=6, n_rows=90, seed=3)
+    data = (X, y) if kind == "memory" else (Corpus(X, y),)
+    options = {"multi_class": "ovr", "max_iter": 50, "tol": 0.003, "n_iter_no_change": 2, "random_state": 1}
+    one_by_one, path = [], tmp_path / "checkpoint"
+
+    def note(model, _):
+        one_by_one.append(model.coef_.copy())
+
+    expected = SGDClassifier(alpha=0.02, **options).fit(*data)
+    SGDClassifier(alpha=0.02, callback=note, **options).fit(*data)
+    rested = [int((a == b).all(axis=1).sum()) for a, b in itertools.pairwise(one_by_one)]
+    assert 0 < rested[-2] < 6, rested  # labels that had stopped some epochs before the end
+    n_calls = len(one_by_one) - 1 if kind == "memory" else 2 * len(one_by_one) - 3
+    killed_after(
+        monkeypatch,
+        n_calls,
+        lambda: SGDClassifier(alpha=0.02, **options).fit(*data, checkpoint=path, checkpoint_interval=0),
+    )
+    model = SGDClassifier(alpha=0.02, **options).fit(*data, checkpoint=path, resume=True)
+    assert_same_run(model, expected)
 
 
 def test_an_adaptive_rate_is_in_the_checkpoint(monkeypatch, tmp_path):

@@ -9,7 +9,7 @@ from fastlin.cli.arguments import CommandParser
 TAGGER_TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in tag_options.TAGGERS.items())])
 PARSER_TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in parse_options.PARSERS.items())])
 LANGUAGE_TABLE = "\n".join(["learners:", *(f"  {name:<14}{text}" for name, text in lm_options.LANGUAGE_MODELS.items())])
-TABLE = "\n".join(["learners:", *(f"  {name:<12}{text}" for name, text in options.LEARNERS.items())])
+TABLE = "\n".join(["learners:", *(f"  {name:<15}{text}" for name, text in options.LEARNERS.items())])
 COMMANDS: dict[str, tuple[Callable[[CommandParser], None], tuple[str, ...]]] = {
     "train": (
         options.train,

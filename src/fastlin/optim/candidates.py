@@ -16,6 +16,7 @@ from fastlin.engine.online import candidates
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
 from fastlin.optim.design import Design
 from fastlin.optim.epochs import BUDGET, Kernel, TrainingRows, Visit
+from fastlin.optim.label_stops import LabelStops
 from fastlin.optim.likelihoods import ConditionalLogitLikelihood
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.partitions import Partitions
@@ -64,7 +65,13 @@ class TrainingGroups(TrainingRows):
     starts: NDArray[np.int64]
     unit: ClassVar[str] = "group"
 
-    def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
+    def kernel(
+        self,
+        state: OnlineState,
+        order: NDArray[np.int64],
+        residual: NDArray[np.float64],
+        label_stops: LabelStops | None = None,  # noqa: ARG002 - places in a group are no problems of their own
+    ) -> Kernel:
         rows = self.rows
         epoch = candidates.GroupEpoch(
             CSRView(rows.indptr, rows.indices, rows.values), rows.largest, self.starts, self.labels, self.weights,

@@ -13,6 +13,7 @@ from fastlin.core.fit_records import FitRecord
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.online import online, row_order
+from fastlin.optim.label_stops import LabelStops
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
 from fastlin.runtime import parallel, thread_calls
@@ -135,11 +136,18 @@ class TrainingRows:
         taken = replace(self, rows=self.rows.take(rows), labels=self.labels[rows], weights=weights, targets=targets)
         return replace(taken, row_ids=np.empty(0, np.int64))
 
-    def kernel(self, state: OnlineState, order: NDArray[np.int64], residual: NDArray[np.float64]) -> Kernel:
+    def kernel(
+        self,
+        state: OnlineState,
+        order: NDArray[np.int64],
+        residual: NDArray[np.float64],
+        label_stops: LabelStops | None = None,
+    ) -> Kernel:
         """A bounded piece of an epoch, with memory of its own."""
         rows, rank = self.rows, state.rank()
         labels = state.order[self.labels].astype(np.int32) if len(rank) else self.labels
-        targets = online.RowTargets(labels, self.targets, rank, *self.table)
+        each = () if label_stops is None else (label_stops.losses, label_stops.stopped)
+        targets = online.RowTargets(labels, self.targets, rank, *self.table, *each)
         epoch = online.OnlineEpoch(
             CSRView(rows.indptr, rows.indices, rows.values), rows.largest, targets, self.weights, order, residual,
             int(state.rule["batch_size"][0]), state.bias.shape[1],
@@ -173,8 +181,11 @@ def train_epochs(
     """
     residuals = data.residuals(state.weights.shape[1] if len(state.total) else 0)
     by_objective = stopping.penalised and stopping.tol is not None and not score_decides
+    if by_objective and _labels_stop_alone(state, stopping):
+        training.label_stops = LabelStops(state.weights.shape, state.weights.dtype)
+    stops = training.label_stops
     goes_on = training.begin(state, residuals, monitor.maybe_save)
-    if by_objective and not goes_on:
+    if by_objective and stops is None and not goes_on:
         training.penalty = state.penalty()
     if generator is not None:
         generator.catch_up()
@@ -184,7 +195,9 @@ def train_epochs(
             monitor.iterations += 1
             record = _record_of_epoch(state, data, training, monitor.iterations)
             gain = -record["loss"]
-            if by_objective:
+            if stops is not None:
+                stops.end_epoch(state, len(data), float(stopping.tol or 0), stopping.patience)
+            elif by_objective:
                 gain -= training.mean_penalty()
             if (evaluate or monitor.report) and not in_pieces:
                 _flush(state, data, residuals, n_jobs)
@@ -194,7 +207,8 @@ def train_epochs(
                 gain = record["validation_score"] if score_decides else gain
             with _released(turn if monitor.report else None):
                 monitor.log_record(record | {"seconds": monitor.seconds})
-            monitor.converged = monitor.stopped or _should_stop(state, training, stopping, gain)
+            ends = _should_stop(state, training, stopping, gain) if stops is None else stops.all_stopped
+            monitor.converged = monitor.stopped or ends
             if not monitor.converged:
                 monitor.maybe_save()
         monitor.converged |= stopping.tol is None
@@ -203,11 +217,20 @@ def train_epochs(
             _flush(state, data, residuals, n_jobs)
 
 
+def _labels_stop_alone(state: OnlineState, stopping: Stopping) -> bool:
+    """Whether each label is a problem of its own that may stop alone: not where all share a rate, or an average."""
+    own = bool(state.rule["one_vs_rest"][0]) and state.weights.shape[1] > 1
+    return own and not stopping.adaptive and not state.rule["average_from"][0]
+
+
 def _record_of_epoch(state: OnlineState, data: RowSource, training: TrainingState, epoch: int) -> dict[str, Any]:
+    loss = float(state.clock["loss"][0])
+    if training.label_stops is not None:
+        loss += training.label_stops.loss_of_stopped
     record = {
         "epoch": epoch,
-        "loss": float(state.clock["loss"][0]) / len(data),
-        "objective": float(state.clock["loss"][0]),
+        "loss": loss / len(data),
+        "objective": loss,
         "updates": int(state.clock["updates"][0]),
     }
     if data.labelled:
@@ -249,7 +272,7 @@ def _one_epoch(
     """
 
     def visit(part: TrainingRows, order: Order, residual: Floats) -> None:
-        position, flushed, advance = 0, 0, part.kernel(state, order, residual)
+        position, flushed, advance = 0, 0, part.kernel(state, order, residual, training.label_stops)
         try:
             while position < len(order):
                 with state.changing():

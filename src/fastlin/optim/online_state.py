@@ -134,6 +134,19 @@ class OnlineState(SharedArrays):
             squares += float(np.square(chunk, dtype=np.float64).sum()) if l2 else 0.0
         return 0.5 * l2 * squares + l1 * sizes
 
+    def penalties(self) -> NDArray[np.float64]:
+        """The penalty of each column, as `penalty` has it of all together."""
+        l1, l2 = float(self.rule["l1"][0]), float(self.rule["l2"][0])
+        found = np.zeros(self.weights.shape[1])
+        if self.rule["step"] == FTRL or (l1 == 0 and l2 == 0):
+            return found
+        for chunk in self.present_weights():
+            if l1:
+                found += l1 * np.abs(chunk, dtype=np.float64).sum(axis=0)
+            if l2:
+                found += 0.5 * l2 * np.einsum("jk,jk->k", chunk, chunk, dtype=np.float64)
+        return found
+
     def prune(self, threshold: float) -> int:
         """Forget all of the weights that are smaller: they are 0 as if they had never moved; how many there were."""
         coef = self.column_weights()

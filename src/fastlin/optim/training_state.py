@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from fastlin import storage
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.data.scratch import ScratchArray
+from fastlin.optim.label_stops import LabelStops
 from fastlin.optim.online_state import OnlineState
 
 NO_ROWS = np.empty(0, np.int64)
@@ -35,6 +36,7 @@ class TrainingState:
         self.segment_order = NO_ROWS  # of length 0 before an epoch
         self.n_segments_done = 0  # segments of those
         self.carried_rows = NO_ROWS  # of a mini-batch that the next segment ends
+        self.label_stops: LabelStops | None = None  # of labels that stop one by one
         self.online_state: OnlineState | None = None  # what is learnt, once a run has begun or is resumed
         self.maybe_save: Callable[[], None] = lambda: None  # called where a checkpoint may be made
         self._residuals: Sequence[ScratchArray] = []
@@ -46,7 +48,11 @@ class TrainingState:
         goes_on = self._saved is not None
         if self._saved is not None:
             self._saved.read_per_row("residual", residuals)
+            if self.label_stops is not None:
+                self.label_stops.load_state_dict(self._saved)
             self._saved = None
+        elif self.label_stops is not None:
+            self.label_stops.begin(state)
         return goes_on
 
     def mean_penalty(self) -> float:
@@ -66,6 +72,7 @@ class TrainingState:
             "best": float(self.best), "stale": self.n_no_improvement, "penalty": self.penalty,
             "learnt": self.n_seen_before, "done": self.n_segments_done, "segments": self.segment_order,
             "carried": self.carried_rows, "residual": list(self._residuals),
+            **({} if self.label_stops is None else self.label_stops.state_dict()),
         }  # fmt: skip
 
     def load_state_dict(self, saved: CheckpointReader) -> None:

@@ -30,6 +30,8 @@ cdef struct TrainingRows:
     const double* targets    # real numbers; NULL: the rows have labels
     const uint8_t* members   # [sets, K]: whether a set has a label; NULL: each row has one label
     const double* factors    # [2, K]: times the weight of a row without a label, and of one with it; NULL: all 1
+    const uint8_t* stopped   # [K]: of problems of their own, those that take no more steps; NULL: none
+    double* losses           # [K]: what their losses are added to; NULL: nobody asks
     double largest           # max |x|, at least 1
 
 cdef struct MiniBatch:

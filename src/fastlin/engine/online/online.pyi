@@ -12,6 +12,8 @@ class RowTargets:
         rank: NDArray[np.int32],
         members: NDArray[np.uint8],
         factors: NDArray[np.float64],
+        losses: NDArray[np.float64] | None = None,
+        stopped: NDArray[np.uint8] | None = None,
     ) -> None: ...
 
 class OnlineEpoch:

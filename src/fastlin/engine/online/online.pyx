@@ -57,7 +57,7 @@ cdef double infer_each(const UpdateRule* rule, const TrainingRows* rows, const r
         norm = squared_size(rule, values, m)
     for k in range(K):
         direction[k] = 0
-        if s[k] == -INFINITY:
+        if s[k] == -INFINITY or (rows.stopped != NULL and rows.stopped[k]):
             continue
         own = k == y
         if members != NULL:
@@ -72,6 +72,8 @@ cdef double infer_each(const UpdateRule* rule, const TrainingRows* rows, const r
                 continue
         value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
         loss[0] += share * value
+        if rows.losses != NULL:
+            rows.losses[k] += share * value
         if by_gradient:
             slope = gradient_step(slope, share * step)
         elif slope > 0:
@@ -301,20 +303,26 @@ cdef class RowTargets:
     Row i's label has the column labels[i]; where there are `targets`, the row has the number targets[i] instead. Where
     columns are not in the labels' order, `rank` says which label each has. Where there are `members`, [sets, K], row i
     has the labels of the set labels[i], and `factors`, [2, K], may say what its weight is multiplied by for each label
-    that it has not, or has.
+    that it has not, or has. Where each label is a problem of its own, `losses`, [K], takes up the losses of each, and
+    `stopped` says which of them take no more steps.
     """
 
     cdef const int32_t[::1] labels, rank
     cdef const double[::1] targets
     cdef const uint8_t[:, ::1] members
     cdef const double[:, ::1] factors
+    cdef double[::1] losses
+    cdef const uint8_t[::1] stopped
 
     def __cinit__(self, const int32_t[::1] labels, const double[::1] targets, const int32_t[::1] rank,
-                  const uint8_t[:, ::1] members, const double[:, ::1] factors):
+                  const uint8_t[:, ::1] members, const double[:, ::1] factors, double[::1] losses=None,
+                  const uint8_t[::1] stopped=None):
         if factors.shape[0] and (factors.shape[0] != 2 or factors.shape[1] != members.shape[1]):
             raise ValueError(f"factors of shape ({factors.shape[0]}, {factors.shape[1]}) do not fit the labels of sets")
         self.labels, self.targets, self.rank = labels, targets, rank
-        self.members, self.factors = members, factors
+        if (losses is None) != (stopped is None) or (losses is not None and losses.shape[0] != stopped.shape[0]):
+            raise ValueError("losses and stopped must be as long as each other")
+        self.members, self.factors, self.losses, self.stopped = members, factors, losses, stopped
 
 
 @cython.final
@@ -351,6 +359,8 @@ cdef class OnlineEpoch:
         self.rows.targets = &targets.targets[0] if n_targets else NULL
         self.rows.members = &targets.members[0, 0] if targets.members.shape[0] else NULL
         self.rows.factors = &targets.factors[0, 0] if targets.factors.shape[0] else NULL
+        self.rows.losses = &targets.losses[0] if targets.losses is not None and targets.losses.shape[0] else NULL
+        self.rows.stopped = &targets.stopped[0] if targets.stopped is not None and targets.stopped.shape[0] else NULL
         self.rows.weights = &weights[0] if weights.shape[0] else NULL
         self.rows.largest = largest if largest > 1 else 1.0
         allocate_batch(&self.batch, self.batch_size, checked_product(self.batch_size + 2, width), width)
@@ -385,6 +395,8 @@ def run(OnlineEpoch task not None, LazyWeights weights not None, Py_ssize_t posi
         raise ValueError(f"there is room for a mini-batch of {task.batch_size}, not of {weights.rule.batch_size}")
     if task.rows.members != NULL and task.targets.members.shape[1] != weights.K:
         raise ValueError(f"sets of {task.targets.members.shape[1]} labels do not fit {weights.K} columns of weights")
+    if task.rows.losses != NULL and task.targets.losses.shape[0] != weights.K:
+        raise ValueError(f"losses of {task.targets.losses.shape[0]} labels do not fit {weights.K} columns of weights")
     if residual != NULL and task.residual.shape[1] != weights.K:
         raise ValueError(f"residuals of {task.residual.shape[1]} columns do not fit {weights.K}")
     if weights.V == 0 or position >= end:
