@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from fastlin import LogisticRegression, LogisticRegressionCV
 from support.estimators import text_like
+from support.peer_features import with_weighed_scores
 
 EXACT = {"tol": 1e-9, "max_iter": 3000}
 
@@ -53,6 +54,7 @@ def test_a_fold_without_a_label_has_the_model_of_the_others(C, n_labels, ratio):
         assert value <= best * (1 + 1e-8)
 
 
+@with_weighed_scores
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_scores_know_the_labels_that_the_scored_rows_lack(n_labels):
     X, y = sorted_by_label(n_labels)

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fastlin import LogisticRegression, LogisticRegressionCV
 from support.estimators import text_like
 from support.logistic_problems import two_sided
+from support.peer_features import with_shapes
 
 CS = [0.01, 0.1, 1.0, 10.0]
 BY_ROWS = "folds are cut by rows: one row of weight two lies in one fold, two rows may lie in two"
@@ -144,6 +145,7 @@ def test_scores_that_are_no_numbers_are_refused():
         LogisticRegressionCV(Cs=2, cv=2, scoring=lambda *_: float("nan")).fit(*two_sided(2, n_rows=150)[:2])
 
 
+@with_shapes
 def test_scores_weigh_the_rows_as_scikit_learns_do():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 5))

@@ -9,6 +9,7 @@ from sklearn.linear_model import SGDClassifier as Peer
 from fastlin import AROWClassifier, PassiveAggressiveClassifier, Perceptron, SGDClassifier
 from fastlin.losses import LOSS_FUNCTIONS, OF_RESIDUALS
 from support.estimators import plain, text_like
+from support.peer_features import STEPS_OF_MARGINS, VERSION
 from support.strategies import cuts, labelled, weighted
 
 DECAY = "intercept_decay"  # which AROW has not
@@ -91,10 +92,13 @@ def test_two_labels_know_no_difference():
     "options",
     [
         *({"loss": loss, "alpha": 0.01} for loss in ("log_loss", "hinge", "modified_huber")),
-        *({"loss": loss, "learning_rate": "constant", "epsilon": 0.3} for loss in ("squared_hinge", *OF_RESIDUALS)),
-        {"loss": "hinge", "learning_rate": "adaptive", "l1_ratio": None},
-        {"learning_rate": "pa1", "eta0": 0.3, "alpha": 0.03, "fit_intercept": False},
-        {"learning_rate": "pa2", "eta0": 2.0, "penalty": None, "fit_intercept": False},
+        *(
+            {"loss": loss, "learning_rate": "constant", "eta0": 0.01, "epsilon": 0.3}
+            for loss in ("squared_hinge", *OF_RESIDUALS)
+        ),
+        {"loss": "hinge", "learning_rate": "adaptive", "eta0": 0.01, "l1_ratio": 0.15 if VERSION < (1, 7) else None},
+        {"learning_rate": "pa1", "eta0": 0.3 if STEPS_OF_MARGINS else 1.0, "alpha": 0.03, "fit_intercept": False},
+        {"learning_rate": "pa2", "eta0": 2.0 if STEPS_OF_MARGINS else 1.0, "penalty": None, "fit_intercept": False},
     ],
     ids=str,
 )

@@ -13,6 +13,7 @@ from fastlin import Corpus, LogisticRegression, LogisticRegressionCV
 from fastlin.optim import warm_starts
 from support.estimators import text_like
 from support.logistic_problems import rows, two_sided
+from support.peer_features import with_shapes
 
 CS = [1e-3, 0.1, 1e5, 3.0, 100.0]  # in no order
 PENALTIES = {"l2": {"penalty": "l2"}, "l1": {"penalty": "l1"}, "elastic net": {"l1_ratios": [0.5]}}
@@ -52,6 +53,7 @@ def test_each_point_of_a_path_is_as_near_its_optimum_as_it_says(penalty, kind, n
         assert n_nonzero == record["n_nonzero"] == np.count_nonzero(weights[:, :-1])
 
 
+@with_shapes
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("l1_ratios", [None, (0.0,), (0.2, 0.7)])
 @BOTH
@@ -95,6 +97,7 @@ def test_paths_that_are_not_kept_change_no_fit():
     assert kept.path_ == not_kept.path_
 
 
+@with_shapes
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", None])
 def test_score_is_what_scoring_asks_for(scoring, tmp_path):
     X, y, weights = two_sided(2, n_rows=60)
@@ -118,6 +121,7 @@ def test_scorers_may_take_more():
         model.score(X, y, times=3)
 
 
+@with_shapes
 def test_without_a_refit_each_fold_gives_its_own_best():
     X, y, _ = two_sided(2, n_rows=90)
     options = {"Cs": [1e-3, 0.1, 10], "cv": StratifiedKFold(3), "refit": False}

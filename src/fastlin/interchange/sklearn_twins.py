@@ -59,8 +59,8 @@ def to_sklearn(model: Any) -> Any:
     >>> texts, labels = ["a good film", "a bad film", "good", "bad, bad"], ["up", "down", "up", "down"]
     >>> model = make_pipeline(fastlin.TfidfVectorizer(), fastlin.LogisticRegression()).fit(texts, labels)
     >>> twin = to_sklearn(model)
-    >>> [type(step).__module__ for step in twin]
-    ['sklearn.feature_extraction.text', 'sklearn.linear_model._logistic']
+    >>> [type(step).__module__.split(".")[0] for step in twin]
+    ['sklearn', 'sklearn']
     >>> twin.predict(["a good cast"]).tolist() == model.predict(["a good cast"]).tolist()
     True
     """
