@@ -130,7 +130,7 @@ def test_a_centre_that_dies_where_the_heaviest_is_does_not_move():
 def test_tol_is_a_share_of_the_mean_variance(spherical):
     X, _ = text_like()
     X = sparse.csr_array(X + 3 * (X > 0))
-    _, variance = lay_out(lambda: [(0, as_rows(X))], 30, np.empty(0), spherical, None)
+    _, variance = lay_out(lambda: [(0, as_rows(X))], 30, np.empty(0), spherical, None, tol=1.0)
     np.testing.assert_allclose(variance, X.toarray().var(axis=0).mean(), rtol=1e-12)
 
 
@@ -262,7 +262,7 @@ def test_the_norms_that_are_kept_up_to_date_are_those_of_the_centres(spherical, 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(24, 5)) * (rng.random((24, 5)) < 0.4) * 10.0 ** rng.choice([0, 0, 0, 6], size=(24, 1))
     pieces = [(i * 24 // n_segments, as_rows(part)) for i, part in enumerate(np.array_split(X, n_segments))]
-    points, _ = lay_out(lambda: pieces, 5, np.empty(0), spherical, ScratchSpace() if n_segments > 1 else None)
+    points, _ = lay_out(lambda: pieces, 5, np.empty(0), spherical, ScratchSpace() if n_segments > 1 else None, tol=0.0)
     with parallel.WorkerPool(1) as workers:
         step = LloydStep(points, 3, spherical, workers)
         step.begin(unit(rng.normal(size=(3, 5))))

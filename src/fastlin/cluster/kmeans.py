@@ -230,7 +230,9 @@ class KMeans(CentreModel):
         pieces = _row_partitions(rows, options.spherical)
         scratch = rows.scratch() if len(pieces) > 1 else None
         few = options.temperature is None and 1 < options.n_clusters <= FEW_CLUSTERS
-        points, variance = lay_out(lambda: pieces, rows.n_features, weights, options.spherical, scratch, few)
+        points, threshold = lay_out(
+            lambda: pieces, rows.n_features, weights, options.spherical, scratch, options.tol, few
+        )
 
         def begin() -> NDArray[np.float64]:
             n, rng = options.n_clusters, generator.generator
@@ -245,9 +247,7 @@ class KMeans(CentreModel):
             step = make_step(points, options.n_clusters, options.spherical, options.temperature, workers)
             monitor.report = model._reporter(step, factor)
             restarts = Restarts(monitor, options.n_init, LloydRun.state_dict, partial(LloydRun.restored, step))
-            best = restarts.best(
-                lambda: run_lloyd(step, begin, options.tol * variance, monitor, partial(tell, self)), generator
-            )
+            best = restarts.best(lambda: run_lloyd(step, begin, threshold, monitor, partial(tell, self)), generator)
         model.cluster_centers_, model.labels_, model.inertia_ = best.centres, best.labels, factor * best.inertia
         model.objective_, model.history_, model.converged_ = factor * best.objective, best.history, best.converged
         model.n_iter_ = len(best.history)

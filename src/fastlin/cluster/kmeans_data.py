@@ -43,13 +43,19 @@ def lay_out(
     weights: NDArray[np.float64],
     spherical: bool,
     scratch: ScratchSpace | None,
+    tol: float,
     few: bool = False,
 ) -> tuple[KMeansData, float]:
-    """The rows in parts, in `scratch` if they come in several, and the mean variance of the features.
+    """The rows in parts, in `scratch` if they come in several, and `tol` times the mean variance of the features.
 
     For `few` clusters the rows of one part are not laid out by columns, unless most columns have none.
     """
-    variance, norms = feature_variance(pieces, n_columns)
+    by_rows, threshold = False, 0.0
+    if tol:
+        variance, norms = feature_variance(pieces, n_columns)
+        threshold = tol * variance
+    else:
+        norms = np.concatenate([squared_norms(rows) for _, rows in pieces()])
     costs = np.ones(len(norms)) if spherical else norms
 
     def weighted(start: int, n: int) -> MultinomialLikelihood:
@@ -66,7 +72,7 @@ def lay_out(
 
         parts = Partitions.from_segments(segments, n_columns, scratch)
     cost = float(np.sum(costs * weights if len(weights) else costs))
-    return KMeansData(parts, weights, norms > 0, cost, n_columns), variance
+    return KMeansData(parts, weights, norms > 0, cost, n_columns, by_rows), threshold
 
 
 def first_centres(

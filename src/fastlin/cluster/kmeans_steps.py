@@ -33,6 +33,7 @@ class KMeansData(NamedTuple):
     filled: NDArray[np.bool_]  # which are not empty
     cost: float  # Σ w ‖x‖²; on the sphere Σ w
     n_columns: int
+    by_rows: bool = False  # whether they are in memory and not laid out by columns
 
     def __len__(self) -> int:
         return len(self.filled)
@@ -59,9 +60,13 @@ class KMeansState(ABC):
         self.padded = aligned_zeros((self.parts.n_features, max(n_clusters, self.min_columns)))
         self.sums = self.padded[:, :n_clusters]
         self.starts = np.cumsum([0, *self.parts.sizes])
+        self.labels, self.best = np.empty(len(points), np.int32), np.empty(len(points))
+        self._allocate()
+
+    def _allocate(self) -> None:
+        """Make room for numbers of the rows, which stays with the parts."""
         self.labels_of_rows = self.data.allocate("labels", 1, np.int32)
         self.best_of_rows = self.data.allocate("best", 1)  # the score of the nearest centre
-        self.labels, self.best = np.empty(len(points), np.int32), np.empty(len(points))
 
     def begin(self, centres: NDArray[np.float64]) -> None:
         """From these centres, [K, X's columns], of norm 1 on the sphere."""
@@ -156,26 +161,35 @@ class LloydStep(KMeansState):
     def __init__(self, points: KMeansData, n_clusters: int, spherical: bool, workers: parallel.WorkerPool) -> None:
         super().__init__(points, n_clusters, spherical, workers)
         self.fresh = aligned_zeros(self.sums.shape if len(self.parts) > 1 else (0, self.K))  # sums on the way
+
+    def _allocate(self) -> None:
+        super()._allocate()
         # The clusters whose sums hold the rows, not the labels of relocated ones, and whether they are others now.
-        self.owners = self.data.allocate("owners", 1, np.int32)
+        self.owners_of_rows = self.data.allocate("owners", 1, np.int32)
         self.changed = self.data.allocate("changed", 1, np.uint8)
+
+    def _owners(self) -> NDArray[np.int32]:
+        owners: NDArray[np.int32] = self.data.gather(self.owners_of_rows)[:, 0]
+        return owners
+
+    def _set_owners(self, owners: NDArray[np.int32]) -> None:
+        self.data.scatter(self.owners_of_rows, owners[:, np.newaxis])
 
     def begin(self, centres: NDArray[np.float64]) -> None:
         super().begin(centres)
         self.labels[:] = -1
-        self.data.scatter(self.owners, self.labels[:, np.newaxis])
+        self._set_owners(self.labels)
         self.of_sums, self.peak = self.squares.copy(), np.zeros(self.K)  # ‖S_k‖², and the largest it has been
         self.whole = True  # the sums are not those of the owners
 
     def state_dict(self) -> State:
-        owners = self.data.gather(self.owners)[:, 0]
-        own = {"labels": self.labels, "owners": owners, "of_sums": self.of_sums, "peak": self.peak}
+        own = {"labels": self.labels, "owners": self._owners(), "of_sums": self.of_sums, "peak": self.peak}
         return super().state_dict() | own | {"whole": self.whole}
 
     def load_state_dict(self, saved: CheckpointReader) -> None:
         super().load_state_dict(saved)
         self.labels[:] = self.saved_labels(saved, "labels")
-        self.data.scatter(self.owners, self.saved_labels(saved, "owners")[:, np.newaxis])
+        self._set_owners(self.saved_labels(saved, "owners"))
         self.of_sums, self.peak = (saved.array(name, self.scale) for name in ("of_sums", "peak"))
         self.whole = saved.boolean("whole")
 
@@ -236,11 +250,11 @@ class LloydStep(KMeansState):
         """Sum the features anew that a changed row has; what `kmeans.update_sums` finds, for each cluster."""
         touched = np.full(self.parts.n_features, self.whole, np.uint8)
         if not self.whole:
-            changed = owners[:, np.newaxis] != self.data.gather(self.owners)
-            self.data.scatter(self.changed, changed.view(np.uint8))
+            changed = owners != self._owners()
+            self.data.scatter(self.changed, changed.view(np.uint8)[:, np.newaxis])
             self.data.fold(_mark_changed, self.changed, self.K, into=(touched,))
-        self.data.scatter(self.owners, owners[:, np.newaxis])
-        return self._fold(_update_sums, self.owners, touched, before, after)
+        self._set_owners(owners)
+        return self._fold(_update_sums, self.owners_of_rows, touched, before, after)
 
     def _fold(self, work: Any, *arguments: Any) -> NDArray[np.float64]:
         """What a work on all partitions adds up to, which changes the sums."""

@@ -13,7 +13,7 @@ from fastlin.data.npy_files import CorpusError
 from fastlin.data.segments import Segment, group_starts, segment_bounds
 from fastlin.data.shards import NO_GROUPS, NpyShard, Shard, ShardRows
 from fastlin.data.string_files import read_table
-from fastlin.engine.core import csr_check
+from fastlin.engine.core import csr_check, csr_scores
 from fastlin.runtime.buffer_pool import BufferPool
 from fastlin.validation import CSRRows
 
@@ -109,11 +109,12 @@ class OnDiskStore:
 
     def _prove(self, rows: CSRRows, codes: NDArray[np.int32], weights: NDArray[np.float64], where: str) -> None:
         """What the kernels and the facts of the whole corpus rely on."""
-        fault, _, _, canonical, negative, zeros, largest = csr_check.validate_csr(
-            rows.indptr, rows.indices, rows.values, rows.n_columns
-        )
-        if fault != csr_check.VALID:
+        matrix = rows.indptr, rows.indices, rows.values, rows.n_columns
+        facts = csr_scores.validate_csr(*matrix)
+        if facts is None:
+            fault, _, _ = csr_check.find_fault(*matrix)
             raise CorpusError(f"{where} are damaged: {FAULTS[fault]}")
+        canonical, negative, zeros, largest = facts
         if not canonical:
             raise CorpusError(f"{where} are damaged: the indices of a row do not rise")
         if negative > rows.negative or zeros > rows.zeros or largest > rows.largest:

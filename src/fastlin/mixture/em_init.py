@@ -88,7 +88,7 @@ class EMInitializer:
         seeds = units.matrix()[chosen].toarray()
         if not rounds:
             return seeds.T
-        points, _ = points_of(lambda: [(0, units)], rows.n_columns, weights, True, None)
+        points, _ = points_of(lambda: [(0, units)], rows.n_columns, weights, True, None, tol=0.0)
         step = LloydStep(points, n_seeds, True, self.workers)
         step.begin(seeds)
         for _ in range(rounds):

@@ -1,8 +1,9 @@
 """scikit-learn, imported without the libraries that it imports and seldom uses: whoever needs it first pays less.
 
 `import sklearn` takes 0.8 seconds of CPU time, of which pandas and `scipy.stats` are three quarters: some functions of
-`sklearn.utils.fixes` use them, and narwhals is for data frames. While scikit-learn is imported here, modules that
-forward what they are asked for to the real ones, imported then, stand in their places; afterwards they are gone from
+`sklearn.utils.fixes` use them, and narwhals is for data frames. `scipy.sparse`, which comes with it, asks for every
+name of numpy, also for `numpy.testing` and `numpy.f2py`. While scikit-learn is imported here, modules that forward what
+they are asked for to the real ones, imported then, stand in their places; afterwards they are gone from
 `sys.modules`, and who imports pandas has pandas. What a process has imported already is left alone.
 """
 
@@ -12,7 +13,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-DEFERRED = (("pandas",), ("scipy.special",), ("scipy.stats",), ("narwhals", "narwhals.stable", "narwhals.stable.v2"))
+DEFERRED = (
+    *(("pandas",), ("scipy.special",), ("scipy.stats",), ("narwhals", "narwhals.stable", "narwhals.stable.v2")),
+    *(("numpy.testing",), ("numpy.f2py",)),
+)
 
 
 class DeferredModule(ModuleType):
@@ -36,8 +40,9 @@ def stand_in(names: tuple[str, ...]) -> list[DeferredModule]:
         module = DeferredModule(name, modules)
         if sys.modules.setdefault(name, module) is not module:  # another thread has begun to import it
             break
-        if modules:
-            setattr(modules[-1], name.rpartition(".")[2], module)
+        package, _, own = name.rpartition(".")
+        if package in sys.modules:
+            sys.modules[package].__dict__.setdefault(own, module)
         modules.append(module)
     return modules
 
@@ -47,6 +52,9 @@ def withdraw(modules: list[DeferredModule]) -> None:
     for module in modules:
         if sys.modules.get(module.__name__) is module:
             del sys.modules[module.__name__]
+        package, _, own = module.__name__.rpartition(".")
+        if package in sys.modules and sys.modules[package].__dict__.get(own) is module:
+            delattr(sys.modules[package], own)
 
 
 def import_sklearn() -> None:

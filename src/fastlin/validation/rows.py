@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from fastlin.engine.core import csr_check
+from fastlin.engine.core import csr_check, csr_scores
 
 MAX_ABS_VALUE = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
 MAX_COLUMNS = 2**31 - 1
@@ -112,7 +112,9 @@ class CSRRows:
 
     def measured(self) -> "CSRRows":
         """These rows, their values measured anew."""
-        *_, negative, zeros, largest = csr_check.validate_csr(self.indptr, self.indices, self.values, self.n_columns)
+        facts = csr_scores.validate_csr(self.indptr, self.indices, self.values, self.n_columns)
+        assert facts is not None
+        _, negative, zeros, largest = facts
         return replace(self, negative=negative, zeros=zeros, largest=largest)
 
     def astype(self, dtype: np.dtype[Any]) -> "CSRRows":
@@ -366,20 +368,28 @@ def _validate_compressed(
     pointers = np.require(indptr, np.int64, ["C", "A"])
     columns = np.require(indices, np.int32, ["C", "A"])
     reals = np.require(values, np.float32 if half else np.float64, ["C", "A"])
-    fault, line, position, canonical, negative, zeros, largest = csr_check.validate_csr(pointers, columns, reals, width)
+    facts = csr_scores.validate_csr(pointers, columns, reals, width)
+    if facts is None:
+        raise ValueError(_fault_message(pointers, columns, reals, width, name, axis))
+    return pointers, columns, reals, facts
+
+
+def _fault_message(
+    pointers: NDArray[np.int64], columns: NDArray[np.int32], reals: NDArray[Any], width: int, name: str, axis: str
+) -> str:
+    """What is wrong with a compressed matrix, and where."""
+    fault, line, position = csr_check.find_fault(pointers, columns, reals, width)
     if fault == csr_check.INDPTR_START:
-        raise ValueError(f"{name}.indptr must start at 0, not at {pointers[0]}")
+        return f"{name}.indptr must start at 0, not at {pointers[0]}"
     if fault == csr_check.INDPTR_ORDER:
-        raise ValueError(f"{name}.indptr falls from {pointers[line]} to {pointers[line + 1]} at {axis} {line}")
+        return f"{name}.indptr falls from {pointers[line]} to {pointers[line + 1]} at {axis} {line}"
     if fault == csr_check.INDPTR_END:
         end = pointers[line + 1]
-        raise ValueError(f"{name}.indptr points to {end} at {axis} {line}, but there are {len(columns)} values")
+        return f"{name}.indptr points to {end} at {axis} {line}, but there are {len(columns)} values"
     if fault == csr_check.INDEX_RANGE:
-        raise ValueError(f"{name} holds index {columns[position]} in {axis} {line}, outside [0, {width})")
-    if fault == csr_check.NOT_FINITE:
-        kind = "NaN" if np.isnan(reals[position]) else "infinity"
-        raise ValueError(f"Input {name} contains {kind} {_where(pointers, columns, position)}")
-    return pointers, columns, reals, (canonical, negative, zeros, largest)
+        return f"{name} holds index {columns[position]} in {axis} {line}, outside [0, {width})"
+    kind = "NaN" if np.isnan(reals[position]) else "infinity"
+    return f"Input {name} contains {kind} {_where(pointers, columns, position)}"
 
 
 def _repeated(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_columns: int) -> bool:

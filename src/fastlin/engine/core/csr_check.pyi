@@ -8,12 +8,12 @@ INDPTR_END: int
 INDEX_RANGE: int
 NOT_FINITE: int
 
-def validate_csr(
+def find_fault(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[np.float32] | NDArray[np.float64],
     n_columns: int,
-) -> tuple[int, int, int, bool, bool, bool, float]: ...
+) -> tuple[int, int, int]: ...
 def find_repeated_index(indptr: NDArray[np.int64], indices: NDArray[np.int32], seen: NDArray[np.uint64]) -> int: ...
 def sort_rows(
     indptr: NDArray[np.int64],

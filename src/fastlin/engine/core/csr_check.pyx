@@ -1,13 +1,11 @@
-"""One pass that proves a CSR well formed: nothing reaches a kernel that this has not seen.
+"""Rows of a CSR that are not as kernels want them: what is wrong with them, and where; in order, or copied elsewhere.
 
-For every row 0 ≤ indptr[i] ≤ indptr[i+1] ≤ nnz, for every index 0 ≤ j < n_columns, for every value x finite.
-On the way it learns what callers need to know: order and duplicates, signs, explicit zeros, the largest |x|.
-
-The loops have no branch in a non-zero, so that gcc vectorises them; where a row fails it is searched again.
-|x| is compared as an integer, which orders finite numbers < ∞ < NaN and, unlike a maximum of floats, vectorises.
+For every row 0 ≤ indptr[i] ≤ indptr[i+1] ≤ nnz, for every index 0 ≤ j < n_columns, for every value x finite:
+`csr_scores.validate_csr` says whether that is so, and is the pass that all rows take.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -15,83 +13,31 @@ from fastlin.engine.core.allocation cimport allocate, allocate_zeros
 from fastlin.engine.core.csr cimport real
 
 cdef extern from * nogil:
-    """
-    #include <stdint.h>
-    #include <string.h>
-    static inline int64_t fastlin_size_double(double x) { int64_t b; memcpy(&b, &x, 8); return b & INT64_MAX; }
-    static inline int64_t fastlin_size_float(float x) { int32_t b; memcpy(&b, &x, 4); return b & INT32_MAX; }
-    static inline double fastlin_from_double(int64_t b) { double x; memcpy(&x, &b, 8); return x; }
-    static inline double fastlin_from_float(int64_t b) { int32_t c = (int32_t)b; float x; memcpy(&x, &c, 4); return x; }
-    """
-    int64_t fastlin_size_double(double) noexcept
-    int64_t fastlin_size_float(float) noexcept
-    double fastlin_from_double(int64_t) noexcept
-    double fastlin_from_float(int64_t) noexcept
     int trailing_zeros "__builtin_ctzll"(uint64_t) noexcept
 
 VALID, INDPTR_START, INDPTR_ORDER, INDPTR_END, INDEX_RANGE, NOT_FINITE = range(6)
 
 
-cdef inline int64_t size_of(real x) noexcept nogil:
-    """The bits of |x|."""
-    if real is float:
-        return fastlin_size_float(x)
-    else:
-        return fastlin_size_double(x)
-
-
-def validate_csr(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t n_columns):
-    """Return (fault, row, position, canonical, negative, zeros, largest).
-
-    `fault` is one of this module's constants, at non-zero number `position` of `row`. `canonical`: the indices of every
-    row rise strictly. `negative`, `zeros`: some value is below 0, is an explicit 0.
-    """
+def find_fault(const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t n_columns):
+    """Return (fault, row, position): the first one of this module's faults, at non-zero number `position` of `row`."""
     cdef int64_t i, p, start, end = 0, rows = indptr.shape[0] - 1
     cdef int64_t nnz = indices.shape[0] if indices.shape[0] < values.shape[0] else values.shape[0]
-    cdef int64_t largest = 0, size, infinite = 0x7FF0000000000000LL
-    cdef uint32_t columns = <uint32_t>n_columns
-    cdef int32_t disorder = 0, outside, negative = 0, zeros = 0
-    cdef int fault = 0
-    if real is float:
-        infinite = 0x7F800000
     if indptr[0] != 0:
-        return INDPTR_START, 0, 0, False, False, False, 0.0
-    with nogil:
-        for i in range(rows):
-            start = end
-            end = indptr[i + 1]
-            if end < start:
-                fault = 2
-                break
-            if end > nnz:
-                fault = 3
-                break
-            outside = 0
-            for p in range(start, end):
-                outside |= <uint32_t>indices[p] >= columns
-                size = size_of(values[p])
-                largest = size if size > largest else largest
-                negative |= values[p] < 0
-                zeros |= size == 0
-            for p in range(start + 1, end):
-                disorder |= indices[p] <= indices[p - 1]
-            if outside:
-                fault = 4
-                break
-            if largest >= infinite:
-                fault = 5
-                break
-    if fault:
-        p = start
-        if fault == 4:
-            while <uint32_t>indices[p] < columns:
-                p += 1
-        elif fault == 5:
-            while size_of(values[p]) < infinite:
-                p += 1
-        return fault, i, p, False, False, False, 0.0
-    return (VALID, 0, 0, not disorder, bool(negative), bool(zeros),
-            fastlin_from_float(largest) if real is float else fastlin_from_double(largest))
+        return INDPTR_START, 0, 0
+    for i in range(rows):
+        start = end
+        end = indptr[i + 1]
+        if end < start:
+            return INDPTR_ORDER, i, start
+        if end > nnz:
+            return INDPTR_END, i, start
+        for p in range(start, end):
+            if not 0 <= indices[p] < n_columns:
+                return INDEX_RANGE, i, p
+        for p in range(start, end):
+            if not isfinite(values[p]):
+                return NOT_FINITE, i, p
+    return VALID, 0, 0
 
 
 def find_repeated_index(const int64_t[::1] indptr, const int32_t[::1] indices, uint64_t[::1] seen):

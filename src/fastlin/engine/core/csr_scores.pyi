@@ -3,6 +3,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+def validate_csr(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float32] | NDArray[np.float64],
+    n_columns: int,
+) -> tuple[bool, bool, bool, float] | None: ...
+
 class LinearScorer:
     def __init__(self, W: NDArray[Any], bias: NDArray[np.float64], limit: float, nonnegative: bool) -> None: ...
     def score(

@@ -20,6 +20,6 @@ def move_rows(
     S: NDArray[np.float64],
     rest: NDArray[np.float64],
 ) -> int: ...
-def compare_sums(
+def take_over_sums(
     old: NDArray[np.float64], new: NDArray[np.float64], before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> list[list[float]]: ...

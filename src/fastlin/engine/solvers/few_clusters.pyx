@@ -184,15 +184,15 @@ cdef Py_ssize_t move(CSRView rows, const number* values, const int32_t[::1] labe
     return moved
 
 
-def compare_sums(const double[:, ::1] old, const double[:, ::1] new, const double[::1] before,
-                 const double[::1] after):
-    """Σ S², Σ S'², Σ S S' and Σ (after S' − before S)² of each cluster, of sums before and after: [4, K]."""
+def take_over_sums(double[:, ::1] old, const double[:, ::1] new, const double[::1] before, const double[::1] after):
+    """Σ S², Σ S'², Σ S S' and Σ (after S' − before S)² of each cluster, of sums before and after: [4, K].
+
+    The old sums become the new ones.
+    """
     cdef double[4][FOUR] found
     cdef double[FOUR] scale_before
     cdef double[FOUR] scale_after
-    cdef double step
-    cdef const double* a
-    cdef const double* b
+    cdef double step, a, b
     cdef Py_ssize_t j, k, n, K = before.shape[0]
     if not old.shape[0] == new.shape[0] or not old.shape[1] == new.shape[1] == FOUR or not K == after.shape[0] <= FOUR:
         raise ValueError(f"sums of {old.shape[0]} and {new.shape[0]} features do not fit {K} clusters of four")
@@ -203,12 +203,13 @@ def compare_sums(const double[:, ::1] old, const double[:, ::1] new, const doubl
             found[n][k] = 0
     with nogil:
         for j in range(old.shape[0]):
-            a = &old[j, 0]
-            b = &new[j, 0]
             for k in range(FOUR):
-                step = b[k] * scale_after[k] - a[k] * scale_before[k]
-                found[0][k] += a[k] * a[k]
-                found[1][k] += b[k] * b[k]
-                found[2][k] += a[k] * b[k]
+                a = old[j, k]
+                b = new[j, k]
+                step = b * scale_after[k] - a * scale_before[k]
+                found[0][k] += a * a
+                found[1][k] += b * b
+                found[2][k] += a * b
                 found[3][k] += step * step
+                old[j, k] = b
     return [[found[n][k] for k in range(K)] for n in range(4)]
