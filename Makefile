@@ -69,9 +69,9 @@ bench: $(VENV)/package.stamp $(VENV)/bench.stamp
 
 bench-quick: $(VENV)/package.stamp $(VENV)/bench.stamp
 	$(PLAIN) $(BIN)/python bench/online.py --quick --only newsgroups
-	$(PLAIN) $(BIN)/python bench/text.py --quick --corpus movie_reviews
-	$(PLAIN) $(BIN)/python bench/small.py --repeat 3
-	$(PLAIN) $(BIN)/python bench/svm.py --repeat 3 --only newsgroups
+	$(PLAIN) $(BIN)/python bench/text.py --quick --corpus 'movie reviews' --only 'words, names|hashed|transform|tf-idf'
+	$(PLAIN) $(BIN)/python bench/small.py --repeat 3 --only 'predict|text'
+	$(PLAIN) $(BIN)/python bench/svm.py --repeat 3 --only 'newsgroups -s 1'
 	$(BIN)/python bench/report.py collect
 
 # --- environments -------------------------------------------------------------------------------

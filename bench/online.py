@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def naive_bayes(options: Any) -> list[dict[str, Any]]:
             for side in ("ours", "rival")
             for step, prepare in naive_bayes_steps(partial(getattr(NAIVE_BAYES, side), alpha=0.01), corpus).items()
         }
-        spent = {key: median(times) for key, times in interleave(contenders, options.repeat).items()}
+        spent = {key: median(times) for key, times in interleave(contenders, options.repeat, process_time).items()}
         for side in ("ours", "rival"):
             spent[f"{side}:fit + first predict"] = spent[f"{side}:fit"] + spent[f"{side}:first predict"]
         for step, (least, aim) in asked.items():

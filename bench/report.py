@@ -77,7 +77,7 @@ def _ratios_of_sides(sides: dict[str, float], label: str) -> Iterator[Ratio]:
     others = {name: seconds for name, seconds in sides.items() if name not in own and seconds}
     for name, seconds in others.items():
         kind = name.rpartition(" ")[2]  # float32 is held against float32
-        ours = own.get(f"ours {kind}") or next(iter(own.values()), None)
+        ours = own.get(f"ours {kind}") or (next(iter(own.values())) if len(own) == 1 else None)
         if ours:
             yield Ratio(label + ("" if name == "rival" else f", {name}"), seconds / ours)
 

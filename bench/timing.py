@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 ONE_THREAD = "--threads" not in sys.argv
@@ -75,13 +75,13 @@ def interleave(contenders: dict[str, Prepare], repeat: int, clock: Callable[[], 
 
 
 def epochs(fits: dict[str, Callable[[int], Prepare]], few: int, more: int, repeat: int) -> dict[str, dict[str, float]]:
-    """Seconds an epoch of learners whose contender is ``fits[name](epochs)``.
+    """CPU seconds an epoch of learners whose contender is ``fits[name](epochs)``.
 
     ``whole`` is a fit of ``few`` epochs over ``few``, so it has its share of checks and set-up;
     ``further`` is what each of ``more`` epochs adds to it.
     """
     contenders = {f"{name}:{count}": fit(count) for name, fit in fits.items() for count in (few, few + more)}
-    times = interleave(contenders, repeat)
+    times = interleave(contenders, repeat, process_time)
     answer = {}
     for name in fits:
         short, long = times[f"{name}:{few}"], times[f"{name}:{few + more}"]

@@ -75,6 +75,8 @@ def test_ratios_are_found_in_whatever_benchmarks_write(module_of_docs):
     assert list(ratios_of(results)) == [("online: binary, VW float32", 4.0), ("newsgroups: words, scikit-learn", 0.5)]
     steps = {"question": "bayes", "ours:fit": 1.0, "rival:fit": 3.0, "ours:predict": 2.0, "rival:predict": 1.0}
     assert list(ratios_of([steps])) == [("bayes: fit", 3.0), ("bayes: predict", 0.5)]
+    settings = {"question": "hinge", "seconds": {"ours, 1 epoch": 1.0, "ours, 5": 2.0, "LIBLINEAR -e 1": 9.0}}
+    assert list(ratios_of(settings)) == []  # nobody says which of ours it is to be held against
     assert list(ratios_of([{"question": "one", "ours": 0.5, "rival": 4.0}])) == [("one", 8.0)]
     assert list(ratios_of([{"question": "svm", "gap": 1e-3, "seconds": {"ours": 1.0, "LIBLINEAR": 2.0}}])) == [
         ("svm: gap 0.001, LIBLINEAR", 2.0)
