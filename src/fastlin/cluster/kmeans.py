@@ -252,7 +252,7 @@ class KMeans(CentreModel):
         model.objective_, model.history_, model.converged_ = factor * best.objective, best.history, best.converged
         model.n_iter_ = len(best.history)
         self._take_fitted(model)
-        distinct = len(np.unique(best.labels))
+        distinct = int(np.count_nonzero(np.bincount(best.labels)))
         if distinct < options.n_clusters and options.temperature is None:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({options.n_clusters}). "
