@@ -174,6 +174,6 @@ def picture(name: str, width: float = 7.0, height: float = 4.5) -> Iterator[Any]
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     yield figure.add_subplot()
-    RESULTS.mkdir(exist_ok=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     figure.savefig(RESULTS / f"{name}.png", dpi=150)
     print(f"picture: {name}.png, beside the JSON")
