@@ -54,14 +54,8 @@ PAYS = {
         *("chain/chain", "chain/crf_objective", "chain/crf_sgd", "chain/memm_normalizer", "chain/sentence_tagger"),
         *("core/centroids", "core/csr_scores", "core/event_models", "core/gram", "core/likelihood", "core/passes"),
         *("core/row_scores", "lm/class_softmax", "online/lazy_weights", "online/online", "solvers/feature_gain"),
-        *(
-            "solvers/few_clusters",
-            "solvers/group_descent",
-            "solvers/iterative_scaling",
-            "solvers/label_rows",
-            "solvers/logistic_dual",
-        ),
-        *("solvers/multinomial_em", "solvers/svm_dual"),
+        *("solvers/binary_model", "solvers/few_clusters", "solvers/group_descent", "solvers/iterative_scaling"),
+        *("solvers/label_rows", "solvers/logistic_dual", "solvers/multinomial_em", "solvers/svm_dual"),
     },
     "x86_64_v4": {
         *("chain/chain", "chain/crf_objective", "core/likelihood", "online/lazy_weights", "online/online"),

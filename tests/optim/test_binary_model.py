@@ -21,7 +21,7 @@ def allocate(name, size, dtype):
 
 def make_model(X, chosen, h, r, intercept, ridge=0.0):
     view = CSRView(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
-    return BinarySolver(view, chosen, h, r, intercept, ridge, allocate)
+    return BinarySolver(view, chosen, h, r, intercept, ridge, X.dtype == np.float32, allocate)
 
 
 @settings(max_examples=40, deadline=None)
@@ -50,8 +50,9 @@ def test_models_get_better_and_end_where_no_subgradient_is_left(seed, dtype, int
     )
     shift *= l1  # alone it moves nothing, which nothing might stop
     model = make_model(X, chosen, h, r, intercept)
-    squares, cross, slopes = model.prepare()
+    squares, cross, slopes, largest = model.prepare()
     tolerance = 1e-6 if dtype == np.float32 else 1e-12
+    np.testing.assert_array_equal(largest, np.abs(A).max(axis=0, initial=0))
     np.testing.assert_allclose(squares, (A**2).T @ h, rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(cross, A.T @ h, atol=30 * tolerance)
     np.testing.assert_allclose(slopes, A.T @ r, atol=30 * tolerance)

@@ -31,13 +31,14 @@ class BinaryModel:
         slope, total = r.sum(keepdims=True), h.sum(keepdims=True)
         intercept_ridge = float(missing_curvature(total, slope, columns.intercept_l1, 1.0)[0])
         self._model = kernels.BinarySolver(
-            columns.view, self.features, h, r, self._has_intercept, intercept_ridge, columns.allocate
-        )
+            columns.exact, self.features, h, r, self._has_intercept, intercept_ridge,
+            columns.inner_type == np.float32, columns.allocate,
+        )  # fmt: skip
         self.origin = theta[self.chosen]
         self.z, self.l1 = self.origin.copy(), np.empty(len(self.chosen))
         self.l1[:] = problem.prior.l1_of(self.chosen)
-        squares, cross, slopes = self._model.prepare()
-        flat = missing_curvature(squares, steepest[self.chosen], self.l1, columns.largest[self.features])
+        squares, cross, slopes, largest = self._model.prepare()
+        flat = missing_curvature(squares, steepest[self.chosen], self.l1, largest)
         precision = problem.prior.precision[self.features]
         ridge = precision + flat
         # The columns here may be narrower than those that the gradient is of: at θ the model's is the exact one.

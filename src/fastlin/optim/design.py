@@ -89,12 +89,13 @@ class Design:
         _tally(rows.indices[: rows.nnz], counts)
         features = order_by_frequency(np.where(wanted, counts, 0))
         rank, nnz = _ranks(features, rows.n_columns), int(counts[features].sum())
-        indptr, indices, values = np.zeros(len(rows) + 1, np.int64), np.empty(nnz, np.int32), rows.values[:nnz].copy()
+        indptr, indices = np.zeros(len(rows) + 1, np.int64), np.empty(nnz + 1, np.int32)
+        values = np.empty(nnz + 1, rows.values.dtype)
         for start, stop in parallel.split_by_work(rows.indptr, 1):
             transpose.select_columns(
                 rows.indptr, rows.indices, rows.values, start, stop, rank, indptr, indices, values
             )  # fmt: skip
-        return cls._of_ranked(features, counts, indptr, indices, _narrow_exactly(values))
+        return cls._of_ranked(features, counts, indptr, indices[:nnz], _narrow_exactly(values[:nnz]))
 
     @classmethod
     def _of_ranked(
@@ -161,7 +162,7 @@ def largest_slopes(
     sums, sides = np.zeros((rows.n_columns, 2)), codes if two else np.zeros(len(rows), np.int32)
     for start, stop in parallel.split_by_work(rows.indptr, 1):
         transpose.add_magnitudes(rows.indptr, rows.indices, rows.values, start, stop, sides, weights, sums)
-    return np.asarray(sums.max(axis=1))
+    return np.maximum(sums[:, 0], sums[:, 1])
 
 
 def count_rows(rows: CSRRows, counts: NDArray[np.int64]) -> None:

@@ -32,26 +32,35 @@ class Columns:
 
     def __init__(self, part: Partition, problem: LogLinearProblem) -> None:
         design = part.design
-        self.problem, self.part = problem, part
-        values = design.column_values
-        narrow = values.astype(problem.inner_type, copy=False) if values.itemsize > 4 else values
-        self.narrow_type = narrow.dtype
-        self.view = CSRView(design.column_indptr, design.column_rows, narrow)
-        self.exact = CSRView(design.column_indptr, design.column_rows, values)
+        self.problem, self.part, self.inner_type = problem, part, np.dtype(problem.inner_type)
+        self.narrow_type = np.dtype(np.float32) if design.column_values.itemsize <= 4 else self.inner_type
+        self.exact = CSRView(design.column_indptr, design.column_rows, design.column_values)
         self.sizes, self.shape = np.diff(design.column_indptr), (problem.width, design.n_rows)
-        self.largest = problem.largest_of_features()
         self._kept: dict[str, NDArray[Any]] = {}
+
+    @made_once
+    def view(self) -> CSRView:
+        """The columns with narrow values."""
+        design = self.part.design
+        narrow = design.column_values.astype(self.narrow_type, copy=False)
+        return CSRView(design.column_indptr, design.column_rows, narrow)
+
+    @made_once
+    def largest(self) -> Vector:
+        """max |x| of each column."""
+        return self.problem.largest_of_features()
 
     def of(self, part: Partition, problem: LogLinearProblem) -> "Columns":
         """The same columns for another problem of the same rows."""
         columns = copy(self)
+        columns.view, columns.largest = self.view, self.largest  # made once for all problems
         columns.part, columns.problem, columns._kept = part, problem, {}
         return columns
 
     @property
     def intercept_l1(self) -> float:
         """λ₁ for a column of ones, as intercepts have: the same for the same data in any unit of values above one."""
-        return float(self.problem.prior.l1 / max(1.0, self.largest.max(initial=0)))
+        return float(self.problem.prior.l1 / max(1.0, self.problem.max_abs_value))
 
     def allocate(self, name: str, size: int, dtype: Any) -> NDArray[Any]:
         """Memory for one model at a time: fresh pages would cost as much as a visit of all weights."""

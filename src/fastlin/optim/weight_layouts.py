@@ -13,7 +13,7 @@ from fastlin.optim.partitions import Partition, Partitions
 from fastlin.runtime import parallel
 
 Vector = NDArray[Any]
-MAX_CACHED_WEIGHTS = 1 << 12  # weights of one column that the first-level cache holds: nothing to prefetch
+MAX_CACHED_WEIGHTS = 1 << 17  # weights of one column that the second-level cache holds: nothing to prefetch
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.csr cimport number, real
 from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.interruption cimport look
 
@@ -24,7 +24,7 @@ from fastlin.engine.core.interruption cimport look
 cdef enum:
     BLOCK = 1 << 22              # non-zeros that are read before signals are looked at
     LANES = 16                   # numbers of the full columns of a row that are added side by side
-    MAX_VISITS = 8               # of coordinate descent in one model
+    MAX_VISITS = 12              # of coordinate descent in one model
     MAX_CUT_STEPS = 5            # of conjugate gradients in a row
 
 cdef enum Outcome:               # of conjugate gradients, and the step along what they found
@@ -37,7 +37,7 @@ cdef double FULL_SHARE = 0.25          # of the rows: columns with more of them 
 cdef double ALL_SHARE = 1.1            # of the non-zeros of weights that are not zero: so many are laid out at most
 cdef double MISSING_SHARE = 0.02       # of the weights that are not zero: so many stay out of a layout that is there
 cdef double CG_TOLERANCE = 0.25        # of the residual
-cdef double CROSSING_SHARE = 0.004     # of the weights, beside one: where more would change their sign, descend
+cdef double CROSSING_SHARE = 0.2       # of √weights, beside one: where more would change their sign, descend
 cdef double LEAST_CURVATURE = 1e-24    # of a row, beside its residual, which is divided by √h
 
 
@@ -113,13 +113,14 @@ cdef inline double soft_threshold(double z, double amount) noexcept nogil:
     return z + amount if z < -amount else 0.0
 
 
-cdef void scale_columns(ModelWeights* w, const number* x, number* a, Py_ssize_t start, Py_ssize_t stop, double* squares,
-                        double* slopes) noexcept nogil:
-    """a = √h x, Σ a², a·√h and a·q of the weights [start, stop)."""
+cdef void scale_columns(ModelWeights* w, const real* x, number* a, Py_ssize_t start, Py_ssize_t stop, double* squares,
+                        double* slopes, double* largest) noexcept nogil:
+    """a = √h x, Σ a², a·√h, a·q and max |x| of the weights [start, stop)."""
     cdef const int32_t* rows
-    cdef const number* values
+    cdef const real* values
     cdef number* own
     cdef double square, product, slope
+    cdef real most, size
     cdef int64_t first, p
     cdef Py_ssize_t c
     for c in range(start, stop):
@@ -130,7 +131,10 @@ cdef void scale_columns(ModelWeights* w, const number* x, number* a, Py_ssize_t 
         square = 0
         product = 0
         slope = 0
+        most = 0
         for p in range(w.starts[c + 1] - w.starts[c]):
+            size = fabs(values[p])
+            most = size if size > most else most
             own[p] = <number>(values[p] * w.scale[rows[p]])
             square += <double>own[p] * own[p]
             product += own[p] * w.scale[rows[p]]
@@ -138,6 +142,7 @@ cdef void scale_columns(ModelWeights* w, const number* x, number* a, Py_ssize_t 
         squares[c] = square
         w.cross[c] = product
         slopes[c] = slope
+        largest[c] = most
 
 
 cdef void visit(ModelWeights* w, const number* a, Py_ssize_t start, Py_ssize_t stop, Visit* done) noexcept nogil:
@@ -187,30 +192,29 @@ cdef void fill_rows(ModelWeights* w, const number* a, const int32_t* laid, Py_ss
                 sparse[to] = a[w.starts[c] + p]
 
 
-cdef inline double row_dot(Rows* at, const number* sparse, const number* full, Py_ssize_t i,
-                           const double* t) noexcept nogil:
-    """a_i·t."""
+cdef inline double full_dot(const number* own, const double* t, Py_ssize_t n_full) noexcept nogil:
+    """The part of a row's numbers in full columns."""
     cdef double sums[LANES]
-    cdef double s = 0
-    cdef const number* own = full + i * at.n_full
-    cdef int64_t p = at.indptr[i], end = at.indptr[i + 1]
     cdef Py_ssize_t k = 0, lane
     for lane in range(LANES):
         sums[lane] = 0
-    while k < at.n_full:
+    while k < n_full:
         for lane in range(LANES):
             sums[lane] += own[k + lane] * t[k + lane]
         k += LANES
-    while p + 4 <= end:
-        for lane in range(4):
-            sums[lane] += sparse[p + lane] * t[at.places[p + lane]]
-        p += 4
-    while p < end:
-        s += sparse[p] * t[at.places[p]]
-        p += 1
-    for lane in range(LANES):
-        s += sums[lane]
-    return s
+    for lane in range(LANES // 2):
+        sums[lane] += sums[lane + LANES // 2]
+    for lane in range(LANES // 4):
+        sums[lane] += sums[lane + LANES // 4]
+    return (sums[0] + sums[1]) + (sums[2] + sums[3])
+
+
+cdef inline double row_dot(Rows* at, const number* sparse, const number* full, Py_ssize_t i,
+                           const double* t) noexcept nogil:
+    """a_i·t."""
+    cdef int64_t start = at.indptr[i]
+    cdef double s = gather(at.places + start, sparse + start, at.indptr[i + 1] - start, t)
+    return s + full_dot(full + i * at.n_full, t, at.n_full) if at.n_full else s
 
 
 cdef void multiply(Rows* at, const number* sparse, const number* full, Py_ssize_t start, Py_ssize_t stop,
@@ -246,18 +250,9 @@ cdef void gather_rows(Rows* at, const number* sparse, const number* full, Py_ssi
 cdef void advance_rows(Rows* at, const number* sparse, const number* full, Py_ssize_t start, Py_ssize_t stop,
                        const double* t, double* q) noexcept nogil:
     """q += A t of the rows [start, stop)."""
-    cdef const number* own
-    cdef double s
-    cdef int64_t p
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t i
     for i in range(start, stop):
-        s = 0
-        own = full + i * at.n_full
-        for k in range(at.n_full):
-            s += own[k] * t[k]
-        for p in range(at.indptr[i], at.indptr[i + 1]):
-            s += sparse[p] * t[at.places[p]]
-        q[i] += s
+        q[i] += row_dot(at, sparse, full, i, t)
 
 
 @cython.final
@@ -269,13 +264,15 @@ cdef class BinarySolver:
     cdef CSRView view
     cdef object allocate                     # memory that models take in turns
     cdef object held, values                 # arrays that pointers are into, and a
+    cdef bint single
     cdef object sparse, full                 # of the weights that are laid out by rows
     cdef int64_t[::1] starts, indptr
     cdef int32_t[::1] places, place_of       # of the weights; −1 of those that are not laid out
     cdef readonly Py_ssize_t n_places, n_layouts
 
     def __init__(self, CSRView view not None, const int32_t[::1] features not None, const double[::1] h not None,
-                 const double[::1] r not None, bint has_intercept, double intercept_ridge, allocate):
+                 const double[::1] r not None, bint has_intercept, double intercept_ridge, bint single, allocate):
+        """`single` says whether a is float32."""
         cdef Py_ssize_t i, c, n = h.shape[0], size = features.shape[0]
         cdef double s
         cdef double[::1] scale = np.empty(n), q = np.empty(n), cross = np.empty(size)
@@ -294,7 +291,8 @@ cdef class BinarySolver:
             scale[i] = sqrt(s)
             q[i] = r[i] / scale[i] if s > 0 else 0.0
         self.allocate = allocate
-        self.values = allocate("scaled", starts[size], np.float32 if view.single else np.float64)
+        self.single = single
+        self.values = allocate("scaled", starts[size], np.float32 if single else np.float64)
         self.view, self.starts, self.held = view, starts, (features, scale, q, cross)
         self.w.n_rows, self.w.size, self.w.indptr, self.w.rows = n, size, view.indptr, view.indices
         self.w.starts, self.w.bias = &starts[0], 0.0
@@ -315,21 +313,25 @@ cdef class BinarySolver:
         return self.w.bias
 
     def prepare(self):
-        """Copy the columns; returns Σ a², a·√h and a·q of each."""
-        squares, slopes = np.empty(self.w.size), np.empty(self.w.size)
-        if self.view.single:
-            self._prepare[float](<const float*>self.view.values, squares, slopes)
+        """Copy the columns; returns Σ a², a·√h, a·q and max |x| of each."""
+        squares, slopes, largest = np.empty(self.w.size), np.empty(self.w.size), np.empty(self.w.size)
+        if self.single:
+            self._prepare[float](self.values, squares, slopes, largest)
         else:
-            self._prepare[double](<const double*>self.view.values, squares, slopes)
-        return squares, self.held[3].base, slopes
+            self._prepare[double](self.values, squares, slopes, largest)
+        return squares, self.held[3].base, slopes, largest
 
-    cdef int _prepare(self, const number* x, double[::1] squares, double[::1] slopes) except -1:
-        cdef number[::1] a = self.values
+    cdef int _prepare(self, number[::1] a, double[::1] squares, double[::1] slopes, double[::1] largest) except -1:
         cdef Py_ssize_t start = 0, stop
         while start < self.w.size and a.shape[0]:
             stop = block_end(&self.starts[0], start, self.w.size)
             with nogil:
-                scale_columns(&self.w, x, &a[0], start, stop, &squares[0], &slopes[0])
+                if self.view.single:
+                    scale_columns(&self.w, <const float*>self.view.values, &a[0], start, stop, &squares[0],
+                                  &slopes[0], &largest[0])
+                else:
+                    scale_columns(&self.w, <const double*>self.view.values, &a[0], start, stop, &squares[0],
+                                  &slopes[0], &largest[0])
             look()
             start = stop
         return 0
@@ -355,7 +357,7 @@ cdef class BinarySolver:
             raise ValueError("the model has no penalties yet")
         if not self.values.shape[0]:
             return limit
-        if self.view.single:
+        if self.single:
             return self._solve[float](limit, max_limit, NULL)
         return self._solve[double](limit, max_limit, NULL)
 
@@ -549,7 +551,7 @@ cdef class BinarySolver:
                 r[f] -= step * product[f]
                 size += r[f] * r[f] * inverse[f]
                 n_crossing += (z[f] + t[f]) * z[f] < 0
-            if n_crossing > 1 + CROSSING_SHARE * n_free:
+            if n_crossing > 1 + CROSSING_SHARE * sqrt(n_free):
                 break
             for f in range(n):
                 p[f] = r[f] * inverse[f] + (size / before) * p[f]

@@ -33,7 +33,8 @@ class ExactLineSearch:
         self.gradient = np.empty(problem.size)
         if saved is not None:
             saved.read_into("theta", theta)
-        self.scores = problem.scores(theta)
+        at_zero = not theta.any()  # where scores are zero as they are allocated
+        self.scores = problem.data.allocate("scores", problem.width) if at_zero else problem.scores(theta)
         self.direction_scores = problem.data.allocate("direction_scores", problem.width)
         if saved is not None:  # they were added up along the way
             saved.read_per_row("scores", self.scores)
