@@ -19,17 +19,19 @@ def allocate(name, size, dtype):
     return np.full(size, 7, dtype)
 
 
-def make_model(X, chosen, h, r, intercept, ridge=0.0):
+def make_model(X, chosen, h, r, intercept, ridge=0.0, single=False):
     view = CSRView(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
-    return BinarySolver(view, chosen, h, r, intercept, ridge, X.dtype == np.float32, allocate)
+    return BinarySolver(view, chosen, h, r, intercept, ridge, single, allocate)
 
 
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10_000), st.sampled_from([np.float32, np.float64]), st.booleans(), st.sampled_from([0.01, 0.3, 3.0]),
-    st.sampled_from([0.0, 0.1]), st.booleans(),
+    st.sampled_from([0.0, 0.1]), st.booleans(), st.booleans(),
 )  # fmt: skip
-def test_models_get_better_and_end_where_no_subgradient_is_left(seed, dtype, intercept, strength, ridge, duplicated):
+def test_models_get_better_and_end_where_no_subgradient_is_left(
+    seed, dtype, intercept, strength, ridge, duplicated, single
+):
     rng = np.random.default_rng(seed)
     dense = rng.normal(size=(ROWS, FEATURES)) * (rng.random((ROWS, FEATURES)) < rng.random(FEATURES) ** 2)
     if duplicated:
@@ -49,9 +51,9 @@ def test_models_get_better_and_end_where_no_subgradient_is_left(seed, dtype, int
         rng.uniform(-0.3, 0.3, n),
     )
     shift *= l1  # alone it moves nothing, which nothing might stop
-    model = make_model(X, chosen, h, r, intercept)
+    model = make_model(X, chosen, h, r, intercept, single=single)
     squares, cross, slopes, largest = model.prepare()
-    tolerance = 1e-6 if dtype == np.float32 else 1e-12
+    tolerance = 1e-6 if single else 1e-12
     np.testing.assert_array_equal(largest, np.abs(A).max(axis=0, initial=0))
     np.testing.assert_allclose(squares, (A**2).T @ h, rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(cross, A.T @ h, atol=30 * tolerance)
@@ -73,7 +75,7 @@ def test_models_get_better_and_end_where_no_subgradient_is_left(seed, dtype, int
     residual = r + h * (A @ (z - origin) + model.bias)
     gradient = A.T @ residual + added * z + shift
     violation = np.where(z != 0, np.abs(gradient + l1 * np.sign(z)), np.maximum(np.abs(gradient) - l1, 0))
-    assert violation.max(initial=0) < (2e-4 if dtype == np.float32 else 1e-5)
+    assert violation.max(initial=0) < (2e-4 if single else 1e-5)
     assert not intercept or abs(residual.sum()) < 1e-4
     assert limit in (20, 40, 80, 160, 320)
 
@@ -142,3 +144,14 @@ def test_an_l1_fit_takes_as_many_iterations_whatever_the_unit_of_the_values(n_la
         assert (np.abs(model.n_iter_ - own.n_iter_) <= 2).all()
         np.testing.assert_allclose(unit * model.coef_, own.coef_, atol=1e-5)
         np.testing.assert_allclose(model.intercept_, own.intercept_, atol=1e-5)
+
+
+def test_the_unit_of_weights_of_rows_says_nothing():
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 50)) * (rng.random((200, 50)) < 0.6)).astype(np.float32)
+    y = (X @ rng.normal(size=50) + 0.5 * rng.normal(size=200) > 0).astype(int)
+    own = LogisticRegression(l1_ratio=1, tol=1e-6).fit(X, y)
+    for unit in (1e-60, 1e-40, 1e20):
+        model = LogisticRegression(l1_ratio=1, tol=1e-6, C=1 / unit).fit(X, y, np.full(200, unit))
+        assert model.converged_
+        np.testing.assert_allclose(model.coef_, own.coef_, atol=1e-4)

@@ -29,7 +29,8 @@ class BinaryModel:
         h = part.likelihood.variances(part.map(problem.model.shares)).reshape(-1)
         r = part.map(problem.residual).reshape(-1)
         slope, total = r.sum(keepdims=True), h.sum(keepdims=True)
-        intercept_ridge = float(missing_curvature(total, slope, columns.intercept_l1, 1.0)[0])
+        lightest, _ = problem.partitions.weight_range
+        intercept_ridge = float(missing_curvature(total, slope, columns.intercept_l1, 1.0, lightest)[0])
         self._model = kernels.BinarySolver(
             columns.exact, self.features, h, r, self._has_intercept, intercept_ridge,
             columns.inner_type == np.float32, columns.allocate,
@@ -38,7 +39,7 @@ class BinaryModel:
         self.z, self.l1 = self.origin.copy(), np.empty(len(self.chosen))
         self.l1[:] = problem.prior.l1_of(self.chosen)
         squares, cross, slopes, largest = self._model.prepare()
-        flat = missing_curvature(squares, steepest[self.chosen], self.l1, largest)
+        flat = missing_curvature(squares, steepest[self.chosen], self.l1, largest, lightest)
         precision = problem.prior.precision[self.features]
         ridge = precision + flat
         # The columns here may be narrower than those that the gradient is of: at θ the model's is the exact one.

@@ -17,13 +17,15 @@ Vector = NDArray[np.float64]
 Blocks = list[tuple[int, int]]
 LARGEST_STEP = 5.0  # of a weight's part of a score, where the curvature is too flat to say how far to go
 UNSURE_SHARE = 0.01  # of λ₁: what a slope may become all the same where the steepest subgradient is smaller
-LEAST_CURVATURE = 1e-30  # where nothing says how far to go
+LEAST_CURVATURE = 1e-30  # of a row of weight 1, where nothing says how far to go
 
 
-def missing_curvature(curvature: Vector, steepest: Vector, l1: Vector | float, largest: Vector | float) -> Vector:
+def missing_curvature(
+    curvature: Vector, steepest: Vector, l1: Vector | float, largest: Vector | float, lightest: float = 1.0
+) -> Vector:
     """What has to be added to the curvature of weights, so that no step is too large for their largest values."""
     least = np.maximum(np.abs(steepest), UNSURE_SHARE * l1) * largest / LARGEST_STEP
-    return np.asarray(np.maximum(LEAST_CURVATURE, least - curvature))
+    return np.asarray(np.maximum(LEAST_CURVATURE * lightest, least - curvature))
 
 
 class BinaryRows:
