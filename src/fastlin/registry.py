@@ -176,6 +176,7 @@ ROOMS = (
     "storage",
     "text",
 )
+WITHOUT_SKLEARN = ("fastlin.data",)  # packages that import none of it
 # the classes of other packages that a model file may hold, by the module of their codecs
 PEERS: dict[str, dict[str, tuple[str, ...]]] = {
     "fastlin.model_files.sklearn_codecs": {
@@ -276,7 +277,8 @@ def public_names(package: str) -> Names:
     def look_up(name: str) -> Any:
         if name in entries:
             entry = entries[name]
-            importlib.import_module("fastlin.runtime.sklearn_import")  # before a module imports scikit-learn
+            if package not in WITHOUT_SKLEARN:
+                importlib.import_module("fastlin.runtime.sklearn_import")  # before a module imports scikit-learn
             module = importlib.import_module(entry.module)
             return module if entry.attribute == "" else getattr(module, entry.attribute or name)
         if name in rooms:

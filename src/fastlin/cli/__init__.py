@@ -124,7 +124,12 @@ def _run(name: str, command: str, rest: list[str]) -> int:
     from fastlin.cli.commands import parse
 
     options = parse(command, rest)
-    import fastlin.runtime.sklearn_import  # noqa: F401 - before a module imports scikit-learn
+    room, _, action = command.partition(" ")
+    room, action = ENTRIES.get(command, (room, action or "run"))
+    if getattr(options, "stream", False):
+        room = "stream"  # which does without scikit-learn
+    else:
+        import fastlin.runtime.sklearn_import  # noqa: F401 - before a module imports it
 
     def warn(
         message: Warning | str, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None
@@ -135,8 +140,6 @@ def _run(name: str, command: str, rest: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = warn
-        room, _, action = command.partition(" ")
-        room, action = ENTRIES.get(command, (room, action or "run"))
         return int(getattr(importlib.import_module(f"fastlin.cli.{room}"), action)(options))
 
 

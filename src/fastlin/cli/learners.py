@@ -56,15 +56,19 @@ WORDS = {"none": None, "true": True, "false": False, "inf": float("inf")}
 
 def learner(options: argparse.Namespace) -> Any:
     """The estimator that the options describe."""
-    chosen = LEARNERS[options.learner]
-    named = {"C": options.C, "alpha": options.alpha, "max_iter": options.epochs, "loss": options.loss}
-    named["average"] = options.average
+    chosen, named = LEARNERS[options.learner], named_parameters(options)
     if getattr(options, "cluster", None) is None:
         return build(options, getattr(fastlin, chosen.estimator), chosen.parameters, named)
     check_cluster(options, chosen.estimator)
     from fastlin import dask
 
     return build(options, getattr(dask, chosen.estimator), chosen.parameters, named)
+
+
+def named_parameters(options: argparse.Namespace) -> dict[str, Any]:
+    """The parameters of a learner that have options of their own."""
+    named = {"C": options.C, "alpha": options.alpha, "max_iter": options.epochs, "loss": options.loss}
+    return named | {"average": options.average}
 
 
 def build(options: argparse.Namespace, estimator: Any, defaults: dict[str, Any], named: dict[str, Any]) -> Any:
@@ -104,19 +108,7 @@ def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
     """The steps from text to the learner's matrix."""
     counted = _counts(options)
     weighing = options.weighing or ("counts" if counted else "tfidf")
-    words = {
-        "ngram_range": options.ngrams,
-        "analyzer": options.analyzer,
-        "lowercase": options.lowercase,
-        "stop_words": options.stop_words,
-        "negation": options.negation,
-        "n_jobs": options.jobs,
-        "dtype": np.dtype(options.dtype).type,
-    }
-    if options.token_pattern is not None:
-        if options.analyzer != "word":
-            raise UserError(f"--token-pattern says what a word is, and --analyzer {options.analyzer} knows none")
-        words["token_pattern"] = options.token_pattern
+    words = words_of(options)
     limits = {"min_df": options.min_df, "max_df": options.max_df, "max_features": options.max_features}
     limits = {name: value for name, value in limits.items() if value is not None}
     if options.sublinear is not None and (weighing != "tfidf" or (options.hash is not None and not options.weighing)):
@@ -131,6 +123,24 @@ def vectoriser(options: argparse.Namespace) -> list[tuple[str, Any]]:
     return [("counts", fastlin.CountVectorizer(**words, **limits, binary=weighing == "binary"))]
 
 
+def words_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The parameters of a vectoriser that say what its features are."""
+    words: dict[str, Any] = {
+        "ngram_range": options.ngrams,
+        "analyzer": options.analyzer,
+        "lowercase": options.lowercase,
+        "stop_words": options.stop_words,
+        "negation": options.negation,
+        "n_jobs": options.jobs,
+        "dtype": np.dtype(options.dtype).type,
+    }
+    if options.token_pattern is not None:
+        if options.analyzer != "word":
+            raise UserError(f"--token-pattern says what a word is, and --analyzer {options.analyzer} knows none")
+        words["token_pattern"] = options.token_pattern
+    return words
+
+
 def _hashing(
     options: argparse.Namespace, words: dict[str, Any], limits: dict[str, Any], counted: bool
 ) -> list[tuple[str, Any]]:
@@ -138,19 +148,24 @@ def _hashing(
     if limits:
         name = next(iter(limits)).replace("_", "-")
         raise UserError(f"--{name} needs a vocabulary, and --hash has none")
-    if not 1 <= options.hash <= 30:
-        raise UserError(f"--hash takes from 1 to 30 bits, got {options.hash}")
-    hashing = fastlin.HashingVectorizer(
-        **words,
-        n_features=2**options.hash,
-        binary=options.weighing == "binary",
-        alternate_sign=not counted and options.weighing != "tfidf",
-        norm="l2" if options.weighing is None and not counted else None,
-        keep_names=options.keep_names or 0,
-    )
+    hashing = fastlin.HashingVectorizer(**hashing_parameters(options, words, counted))
     if options.weighing != "tfidf":
         return [("hashing", hashing)]
     return [("hashing", hashing), ("tfidf", fastlin.TfidfTransformer(sublinear_tf=options.sublinear is not False))]
+
+
+def hashing_parameters(options: argparse.Namespace, words: dict[str, Any], counted: bool = False) -> dict[str, Any]:
+    """The parameters of what hashes texts."""
+    if not 1 <= options.hash <= 30:
+        raise UserError(f"--hash takes from 1 to 30 bits, got {options.hash}")
+    return {
+        **words,
+        "n_features": 2**options.hash,
+        "binary": options.weighing == "binary",
+        "alternate_sign": not counted and options.weighing != "tfidf",
+        "norm": "l2" if options.weighing is None and not counted else None,
+        "keep_names": options.keep_names or 0,
+    }
 
 
 def _counts(options: argparse.Namespace) -> bool:

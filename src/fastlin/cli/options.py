@@ -220,11 +220,32 @@ def train(parser: CommandParser) -> None:
     features(parser)
     reading(parser)
     sizes(parser)
+    streaming(parser)
     checkpoints(parser)
     group = parser.add_argument_group("a cluster")
     group.add_argument(
         "--cluster", metavar="ADDRESS", help="learn on Dask's workers: tcp://HOST:PORT of a scheduler, or local:N"
     )
+
+
+def streaming(parser: CommandParser) -> None:
+    """Learning while files are read."""
+    group = parser.add_argument_group("one pass")
+    group.add_argument(
+        "--stream", action="store_true",
+        help="sgd and ftrl: learn from hashed texts while they are read, once and in their order; no row is kept",
+    )  # fmt: skip
+    group.add_argument(
+        "--labels", type=label_list, metavar="A,B,…", help="with --stream: all labels there are, so files are read once"
+    )
+
+
+def label_list(text: str) -> list[str]:
+    """Labels between commas."""
+    labels = text.split(",")
+    if "" in labels or len(set(labels)) < max(2, len(labels)):
+        raise argparse.ArgumentTypeError(f"{text!r} does not name two different labels or more, with commas between")
+    return labels
 
 
 def checkpoints(parser: CommandParser) -> None:

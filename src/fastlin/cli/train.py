@@ -2,7 +2,6 @@
 
 import argparse
 import inspect
-import json
 import os
 import time
 from collections.abc import Callable
@@ -12,10 +11,13 @@ from fastlin.cli import learners, model_io
 from fastlin.cli.clusters import open_client
 from fastlin.cli.errors import UserError
 from fastlin.cli.progress import Progress, watch
+from fastlin.cli.summary import tell
 from fastlin.cli.training_data import prepare
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.labels is not None:
+        raise UserError("--labels belongs to --stream; without it, labels are those of the documents")
     started, progress = time.perf_counter(), Progress(options)
     model_io.check_target(options.model, options)
     model_io.check_dev(options)
@@ -65,17 +67,3 @@ def checkpoints(options: argparse.Namespace, learner: Any) -> dict[str, Any]:
         "checkpoint_interval": options.checkpoint_interval,
         "resume": options.resume,
     }
-
-
-def tell(facts: dict[str, Any], options: argparse.Namespace) -> None:
-    """The summary of a training."""
-    if options.json:
-        print(json.dumps(facts))
-    elif not options.quiet:
-        print(
-            f"{options.model}: {options.learner} of {facts['labels']:,} labels and {facts['features']:,} features from "
-            f"{facts['documents']:,} documents, {facts['bytes'] / 1e6:.1f} MB, {facts['seconds']:.1f} s"
-        )
-        if "dev_accuracy" in facts:
-            saved = f"; as saved, {facts['dev_accuracy_saved']:.4f}" if "dev_accuracy_saved" in facts else ""
-            print(f"accuracy on {options.dev}: {facts['dev_accuracy']:.4f}{saved}")

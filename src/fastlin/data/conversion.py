@@ -10,8 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from fastlin import validation
 from fastlin.data.errors import ReadError
@@ -103,6 +101,9 @@ def _documents(blocks: Iterable[Any]) -> Iterator[Any]:
 def _fitted(vectorizer: Any) -> bool:
     if not hasattr(vectorizer, "fit"):
         return True
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
     try:
         check_is_fitted(vectorizer)
     except NotFittedError:

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from fastlin.linear.online import OnlineClassifier
-from fastlin.linear.online_learner import DECAY
+from fastlin.linear.online_parameters import DECAY
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import MIRA
 from fastlin.validation.parameter_kinds import ParameterTable, Real

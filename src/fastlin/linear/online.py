@@ -14,13 +14,13 @@ from fastlin.core.fit_records import FitRecord
 from fastlin.core.label_sets import column_mapping, label_positions, union_of_labels
 from fastlin.core.multilabel import MultilabelClassifier, side_factors
 from fastlin.core.stratified_split import Split, peer_split
-from fastlin.linear.online_config import check_rate
 from fastlin.linear.online_learner import Members, OnlineFit, OnlineLearner
+from fastlin.linear.online_parameters import ONLINE_CLASSIFIER, check_rate
 from fastlin.optim.epochs import RowSource, count_single_label
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
 from fastlin.runtime.shared_lock import Turn
-from fastlin.validation.parameter_kinds import CLASS_WEIGHT, OneOf, ParameterTable
+from fastlin.validation.parameter_kinds import OneOf, ParameterTable
 
 MULTI_CLASS = OneOf("multinomial", "ovr")
 
@@ -28,7 +28,7 @@ MULTI_CLASS = OneOf("multinomial", "ovr")
 class OnlineClassifier(OnlineLearner, MultilabelClassifier, ABC):
     """A linear classifier that learns row by row. A subclass says which loss and which step, in `_rule`."""
 
-    _parameters: ClassVar[ParameterTable] = OnlineLearner._parameters | {"class_weight": CLASS_WEIGHT}
+    _parameters: ClassVar[ParameterTable] = ONLINE_CLASSIFIER
 
     class_weight: Any
     classes_: NDArray[Any]

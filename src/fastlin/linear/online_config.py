@@ -8,15 +8,12 @@ from numpy.typing import NDArray
 
 from fastlin import validation
 from fastlin.core.dataset import Dataset, TargetedRows
-from fastlin.engine.online import online
+from fastlin.linear.online_parameters import online_rule
 from fastlin.optim.corpus_stream import CorpusStream
 from fastlin.optim.epochs import LabelTable, RowSource, Stopping, TrainingRows
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
-from fastlin.optim.update_rules import ADAGRAD, FTRL, PEGASOS, make_rule
 from fastlin.validation import MAX_ABS_VALUE
-
-SPARSE_INTERCEPT_DECAY = 0.01  # scikit-learn's
 
 
 @dataclass(frozen=True)
@@ -69,37 +66,11 @@ def online_options(
 
     `dense` says whether the rows came as a dense matrix.
     """
-    decay = getattr(model, "intercept_decay", 1.0)
-    if decay is None:
-        decay = 1.0 if dense else SPARSE_INTERCEPT_DECAY
-    rule = make_rule(
-        dtype,
-        fit_intercept=bool(model.fit_intercept),
-        intercept_decay=float(decay),
-        average_from=int(model.average),
-        **fields,
-    )
-    if model.average and rule["l1"] > 0 and rule["step"] != FTRL:
-        raise ValueError(
-            "average together with an L1 penalty has no exact lazy form; use penalty='l2', average=False, or "
-            "learning_rate='ftrl'"
-        )
+    rule = online_rule(model, fields, dtype, dense)
     tol = None if model.tol is None else float(model.tol)
     adaptive = getattr(model, "learning_rate", None) == "adaptive"
     stopping = Stopping(tol, int(model.n_iter_no_change), adaptive, penalised=True)
     return OnlineOptions(rule, stopping, sampling, dtype)
-
-
-def check_rate(rule: NDArray[Any], t: int, n_rows: int) -> None:
-    """ηλ₂ ≥ 1 would turn the weights round; only Pegasos's first step, where it is 1, is meant to forget them."""
-    t += max(1, min(int(rule["batch_size"][0]), n_rows))
-    shrinkage = online.learning_rate(rule, t) * rule["l2"][0]
-    forgets = rule["schedule"] == PEGASOS and t == 1
-    if rule["step"] not in (ADAGRAD, FTRL) and shrinkage >= 1 and not forgets:
-        raise ValueError(
-            f"the learning rate at t = {t} times the L2 penalty is {shrinkage:g}; it must stay below 1: "
-            "lower eta0 or alpha"
-        )
 
 
 def initial_coef(coef: Any, state: OnlineState) -> NDArray[np.float64]:

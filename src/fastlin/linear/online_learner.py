@@ -17,25 +17,14 @@ from fastlin.core.dataset import Dataset
 from fastlin.core.fit_monitor import FitMonitor
 from fastlin.core.fit_records import FitRecord
 from fastlin.core.sparse_estimator import checkpoint_of
-from fastlin.linear.online_config import OnlineOptions, check_rate, initial_coef, initial_intercept, online_options
+from fastlin.linear.online_config import OnlineOptions, initial_coef, initial_intercept, online_options
+from fastlin.linear.online_parameters import ONLINE, check_rate
 from fastlin.linear.online_weights import OnlineWeights
 from fastlin.optim.epochs import RowSource, Stopping, train_epochs
 from fastlin.optim.online_state import OnlineState
 from fastlin.optim.training_state import TrainingState
 from fastlin.runtime.shared_lock import Turn
-from fastlin.validation.parameter_kinds import (
-    ABSENT,
-    BOOL,
-    DTYPE,
-    RUN,
-    TRUTH,
-    Integer,
-    ParameterTable,
-    Real,
-    check_parameters,
-)
-
-DECAY: ParameterTable = {"intercept_decay": Real(above=0, at_most=1) | ABSENT}
+from fastlin.validation.parameter_kinds import ParameterTable, check_parameters
 
 Members = NDArray[np.int64] | None  # the rows to learn from; None: all
 
@@ -59,13 +48,7 @@ class OnlineFit(NamedTuple):
 class OnlineLearner(OnlineWeights, ABC):
     """A linear model that learns row by row. A subclass says which loss and which step, in `_rule`."""
 
-    _parameters: ClassVar[ParameterTable] = RUN | {
-        "fit_intercept": TRUTH, "max_iter": Integer(at_least=1),
-        "tol": Real(at_least=0) | ABSENT, "shuffle": TRUTH, "early_stopping": TRUTH,
-        "validation_fraction": Real(above=0, below=1), "n_iter_no_change": Integer(at_least=1),
-        "warm_start": TRUTH, "average": BOOL | Integer(at_least=0),
-        "dtype": DTYPE | ABSENT, "grow_features": TRUTH,
-    }  # fmt: skip
+    _parameters: ClassVar[ParameterTable] = ONLINE
 
     fit_intercept: bool
     max_iter: int

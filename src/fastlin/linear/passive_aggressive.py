@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
-from fastlin.linear.online_learner import DECAY
+from fastlin.linear.online_parameters import DECAY
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED
 from fastlin.validation.choices import MultiClass

@@ -3,8 +3,8 @@
 from typing import Any, ClassVar
 
 from fastlin.linear.online import MULTI_CLASS, OnlineClassifier
-from fastlin.linear.online_learner import DECAY
-from fastlin.linear.sgd import PENALTY, penalties
+from fastlin.linear.online_parameters import DECAY
+from fastlin.linear.sgd_parameters import PENALTY, penalties
 from fastlin.losses import CODES
 from fastlin.optim.update_rules import GRADIENT, SCHEDULES
 from fastlin.validation.choices import MultiClass, WeightPenalty

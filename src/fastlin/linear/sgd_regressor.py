@@ -14,9 +14,9 @@ from fastlin.core.estimator import learns
 from fastlin.core.fit_records import FitRecord
 from fastlin.core.sparse_estimator import SparseRegressor
 from fastlin.core.stratified_split import Split, peer_split
-from fastlin.linear.online_config import check_rate
-from fastlin.linear.online_learner import DECAY, Members, OnlineFit, OnlineLearner
-from fastlin.linear.sgd import STEPWISE, step_fields
+from fastlin.linear.online_learner import Members, OnlineFit, OnlineLearner
+from fastlin.linear.online_parameters import DECAY, check_rate
+from fastlin.linear.sgd_parameters import STEPWISE, step_fields
 from fastlin.losses import LOSS_FUNCTIONS, OF_RESIDUALS
 from fastlin.optim.epochs import RowSource
 from fastlin.optim.online_state import OnlineState

@@ -3,12 +3,11 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 from fastlin.core.fit_records import FitRecord
 from fastlin.data.scratch import ScratchArray, ScratchSpace
 from fastlin.engine.core.csr_view import CSRView
@@ -20,6 +19,9 @@ from fastlin.runtime import parallel, thread_calls
 from fastlin.runtime.made_once import made_once
 from fastlin.runtime.shared_lock import Turn
 from fastlin.validation import CSRRows
+
+if TYPE_CHECKING:
+    from fastlin.core.fit_monitor import FitGenerator, FitMonitor
 
 HISTORY_FULL, WOULD_OVERFLOW = 2, 1
 BUDGET = 1 << 24  # multiply–adds between two looks at Ctrl-C: tens of milliseconds
@@ -162,13 +164,13 @@ class Overflow(ValueError):
 def train_epochs(
     state: OnlineState,
     data: RowSource,
-    monitor: FitMonitor,
+    monitor: "FitMonitor",
     training: TrainingState,
     stopping: Stopping,
     evaluate: Callable[[], float] | None = None,
     score_decides: bool = False,
     n_jobs: int | None = None,
-    generator: FitGenerator | None = None,
+    generator: "FitGenerator | None" = None,
     turn: Turn | None = None,
     in_pieces: bool = False,
 ) -> None:
@@ -258,6 +260,25 @@ def _released(turn: Turn | None) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if turn is None else turn.released()
 
 
+def advance_piece(
+    state: OnlineState, part: "TrainingRows", order: Order, advance: Kernel, position: int
+) -> tuple[int, bool]:
+    """Learn from a bounded piece of an epoch; the position behind it, and whether others may be let in there.
+
+    Overflow: a step would leave the range of the numbers.
+    """
+    with state.changing():
+        position, status = advance(position)
+    if status == HISTORY_FULL:
+        state.grow_history()
+    elif status == WOULD_OVERFLOW:
+        raise Overflow(
+            f"the step of {part.unit} {part.start + order[position]} would overflow the weights: scale the features, "
+            "or lower the learning rate"
+        )
+    return position, status != HISTORY_FULL
+
+
 def _one_epoch(
     state: OnlineState,
     data: RowSource,
@@ -275,16 +296,8 @@ def _one_epoch(
         position, flushed, advance = 0, 0, part.kernel(state, order, residual, training.label_stops)
         try:
             while position < len(order):
-                with state.changing():
-                    position, status = advance(position)
-                if status == HISTORY_FULL:
-                    state.grow_history()
-                elif status == WOULD_OVERFLOW:
-                    raise Overflow(
-                        f"the step of {part.unit} {part.start + order[position]} would overflow the weights: scale "
-                        "the features, or lower the learning rate"
-                    )
-                elif turn is not None and position < len(order):
+                position, paused = advance_piece(state, part, order, advance, position)
+                if turn is not None and paused and position < len(order):
                     _flush_rows(state, part, order[flushed:position], residual, n_jobs)
                     flushed = position
                     turn.pause()

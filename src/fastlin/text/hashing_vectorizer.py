@@ -1,9 +1,8 @@
 """Words and n-grams hashed into a fixed number of columns: no vocabulary, no state."""
 
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +11,9 @@ from sklearn.base import TransformerMixin
 from fastlin.core.containers import csr
 from fastlin.core.estimator import Estimator, learns, reads
 from fastlin.core.sparse_output import SparseOutput
-from fastlin.engine.text import vectorizer
 from fastlin.features.dict_vectorizer import FeatureHasher
-from fastlin.text.analyzer import WORDS, TokenizerSpec
-from fastlin.text.count_rows import assemble
-from fastlin.text.document_blocks import reject_string
-from fastlin.text.negation import TOKEN_PATTERN
-from fastlin.text.tfidf_transformer import weigh
-from fastlin.text.token_strings import encoded
-from fastlin.text.vectorizer_base import VectorizerBase
-from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary, new_seed, read_rows
-from fastlin.validation.choices import Analyzer, DecodeErrors, RowNorm
-from fastlin.validation.parameter_kinds import HASHED_TEXTS, Integer, ParameterTable
-
-MAX_COUNTED_BUCKETS = 1 << 22  # buckets that every thread has a cell for; more are sorted row by row
+from fastlin.text.hashed_rows import HashingParameters
+from fastlin.text.vocabulary import DictVocabulary, NativeVocabulary
 
 
 class KeptNames(NamedTuple):
@@ -35,7 +23,7 @@ class KeptNames(NamedTuple):
     rows: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class HashingVectorizer(HashingParameters, SparseOutput, TransformerMixin, Estimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Counts hashed words or n-grams: a feature's column is its hash, so nothing is learnt and nothing kept.
 
     x_ij = Σ ± 1 over the features of document i whose MurmurHash3 of 32 bits, h, has |h| mod n_features = j, with the
@@ -104,55 +92,6 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
     (7, {1: ('good',), 5: ('dog',), 4: ('not',), 7: ('cat',)}, 0)
     """
 
-    _parameters: ClassVar[ParameterTable] = HASHED_TEXTS | WORDS | {"keep_names": Integer(at_least=0)}
-
-    def __init__(
-        self,
-        *,
-        input: str = "content",  # noqa: A002 - scikit-learn's name
-        encoding: str = "utf-8",
-        decode_error: DecodeErrors = "strict",
-        strip_accents: Any = None,
-        lowercase: bool = True,
-        preprocessor: Any = None,
-        tokenizer: Any = None,
-        stop_words: Any = None,
-        token_pattern: str | None = TOKEN_PATTERN,
-        ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Analyzer | Callable[..., Any] = "word",
-        n_features: int = 2**20,
-        binary: bool = False,
-        norm: RowNorm | None = "l2",
-        alternate_sign: bool = True,
-        dtype: Any = np.float64,
-        negation: bool = False,
-        prefixes: Any = None,
-        suffixes: Any = None,
-        keep_names: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.input = input
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.preprocessor = preprocessor
-        self.tokenizer = tokenizer
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.ngram_range = ngram_range
-        self.analyzer = analyzer
-        self.n_features = n_features
-        self.binary = binary
-        self.norm = norm
-        self.alternate_sign = alternate_sign
-        self.dtype = dtype
-        self.negation = negation
-        self.prefixes = prefixes
-        self.suffixes = suffixes
-        self.keep_names = keep_names
-        self.n_jobs = n_jobs
-
     @learns
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn passes labels to every step
         """Check the parameters; with `names`, forget the names that were kept and keep those of these documents.
@@ -216,11 +155,11 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
             )
             matrix = hasher.transform(chain.from_iterable(self._blocks(X, "X")))
         else:
-            matrix = self._hashed(spec, X)
-        if self.binary:
-            matrix.data.fill(1)
-        if self.norm is not None:
-            matrix.data = self._normalised(matrix)
+            data, indices, indptr = self._hashed(spec, self._blocks(X, "X"))
+            matrix = csr(data, indices, indptr, (len(indptr) - 1, self.n_features))
+            if self._in_order:
+                matrix.sum_duplicates()
+        matrix.data = self._finish(matrix.data, matrix.indices, matrix.indptr)
         return self._output(matrix, X)
 
     @learns
@@ -268,10 +207,6 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
 
     _kept: KeptNames
 
-    def _check_parameters(self, X: Any) -> None:
-        reject_string(X, "X")
-        self._check_analysis()
-
     def _keep(self, X: Any, kept: KeptNames | None) -> None:
         """Add names to those that are kept, while there is room."""
         self._check_parameters(X)
@@ -287,29 +222,6 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
             kept = KeptNames(kept.terms, rows)
         self._kept = kept
 
-    def _hashed(self, spec: TokenizerSpec, X: Any) -> Any:
-        stop_words = vocabulary_of(self._stop_list())
-        in_order = self.n_features > MAX_COUNTED_BUCKETS
-
-        def read(mine: Any, block: list[str]) -> None:
-            mine.hash(block, self.n_features, bool(self.alternate_sign), in_order, stop_words)
-
-        blocks = self._blocks(X, "X")
-        if spec.token.member != vectorizer.WORD:
-            blocks = map(without_surrogates, blocks)
-        chunks = read_rows([], spec, read, blocks, self.n_jobs)
-        data, indices, indptr = assemble(chunks, None, self.dtype)
-        matrix = csr(data, indices, indptr, (len(indptr) - 1, self.n_features))
-        if in_order:
-            matrix.sum_duplicates()
-        return matrix
-
-    def _normalised(self, matrix: Any) -> NDArray[Any]:
-        data = matrix.data if matrix.dtype in (np.float32, np.float64) else matrix.data.astype(np.float64)
-        indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)
-        weigh(indptr, indices, data, data, self.norm, n_jobs=self.n_jobs)
-        return data
-
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
@@ -317,19 +229,3 @@ class HashingVectorizer(VectorizerBase, SparseOutput, TransformerMixin, Estimato
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
-
-
-def without_surrogates(texts: Any) -> Any:
-    """Return texts without lone surrogates, or raise: these have no UTF-8 to be hashed, and words do not hold them."""
-    for text in [] if isinstance(texts, vectorizer.StringSlices) else texts:  # slices are of UTF-8
-        if not text.isascii():
-            text.encode("utf-8")
-    return texts
-
-
-@functools.lru_cache(8)
-def vocabulary_of(words: frozenset[str]) -> Any:
-    """A vocabulary of the engine that only reads."""
-    vocabulary = vectorizer.NgramVocabulary(new_seed())
-    vocabulary.add_strings(*encoded(sorted(words)))
-    return vocabulary

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
 from fastlin.validation.arrays import as_finite, as_vector
 from fastlin.validation.categorical import is_known
@@ -67,6 +66,8 @@ def _within_bounds(targets: NDArray[np.float64], name: str) -> NDArray[np.float6
 
 def _one_column(y: Any, estimator: str, name: str) -> NDArray[Any]:
     """Labels or targets as a vector of whatever they are."""
+    from sklearn.utils.validation import column_or_1d
+
     _check_given(y, estimator, name)
     y = as_exact(y, name)
     if type(y) is np.ndarray and y.ndim == 1:

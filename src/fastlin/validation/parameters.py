@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fastlin.validation.rows import MAX_ABS_VALUE
 
@@ -83,6 +82,8 @@ def check_matrix_dtype(dtype: Any) -> None:
 def as_generator(random_state: Any) -> np.random.Generator:
     """A PCG64 generator from a seed, a RandomState, a Generator or None: numpy's global state, as in scikit-learn."""
     if random_state is None:
+        from sklearn.utils import check_random_state
+
         random_state = check_random_state(None)
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**63))

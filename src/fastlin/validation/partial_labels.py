@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
 from fastlin.validation.categorical import is_known
 from fastlin.validation.labels import as_exact, as_labels
@@ -22,6 +21,8 @@ def as_partly_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") ->
     """
     y = _as_array(y, name) if isinstance(y, list | tuple) else _filled(y)
     if y is not None and not sp.issparse(y):
+        from sklearn.utils.validation import column_or_1d
+
         y = column_or_1d(y, warn=True)  # a column of pandas is as numpy has it
         if y.dtype.kind == "f":
             y = np.where(np.isnan(y), -1, y)

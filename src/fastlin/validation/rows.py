@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from fastlin.engine.core import csr_check, csr_scores
 
@@ -151,6 +150,8 @@ def as_rows(
     if not sp.issparse(X):
         if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
             raise ValueError(f"{name} has dtype {X.dtype}, which is not a number")
+        from sklearn.utils import check_array
+
         try:
             X = check_array(
                 X,

@@ -17,7 +17,7 @@ from fastlin.engine.text.vectorizer_state cimport (
 from fastlin.engine.core.csr cimport prefetch
 from fastlin.engine.text.murmur cimport bucket, murmur_padded
 from fastlin.engine.text.string_table cimport make_trie, pairs, reserve, strings
-from fastlin.engine.text.row_counter cimport count_number, append_count, reserve_cells
+from fastlin.engine.text.row_counter cimport count_number, append_count, reserve_cells, use_cells
 from fastlin.engine.text.tokens cimport PIECE, Document, TokenSlices, reserve_slices, next_piece, next_text
 
 cdef enum:
@@ -141,6 +141,8 @@ cdef inline Py_ssize_t count_cached_words(VectorizerBuffers* s, const FeatureSpe
         known.first[0] = 0
     while stop < tokens.n and tokens.length[stop] <= MAX_CACHED_BYTES:
         stop += 1
+    if not target.in_order:
+        use_cells(&s.counter)
     check_signals(s, 8 * (stop - i))
     check_memory(reserve(<void**>&s.nodes, &s.nodes_room, stop - i, sizeof(int32_t)))
     check_memory(strings(&known.trie, True, tokens.text, tokens.start + i, tokens.length + i, stop - i, s.nodes))
