@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from fastlin.cli import learners, model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.inputs import InputSource, labels_of
-from fastlin.cli.progress import Progress, Stage
+from fastlin.cli.progress import Progress
 from fastlin.cli.summary import tell
 from fastlin.data import Block, Documents
 from fastlin.linear.sgd_parameters import SGDParameters
 from fastlin.linear.streamed_sgd import StreamedSGD
+from fastlin.runtime.progress import Stage
 from fastlin.storage.described import DescribedEstimator, described_pipeline, save_described
 from fastlin.storage.weight_packing import Packing
-from fastlin.text.hashed_rows import TextHasher, HashingParameters
+from fastlin.text.hashed_rows import HashingParameters, TextHasher
 
 BITS = 18  # of the hashes, if nothing is said of them
 BLOCK_BYTES = 1 << 18  # of a file that are read at a time: its rows are in the processor's cache when they are learnt
