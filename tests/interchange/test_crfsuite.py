@@ -40,9 +40,11 @@ STATE_FEATURES = {
 """
 
 
+@pytest.mark.peer("pycrfsuite")
 @pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
 def test_a_model_tags_what_crfsuite_tags(algorithm, tmp_path):
-    pycrfsuite = pytest.importorskip("pycrfsuite")
+    import pycrfsuite
+
     trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
     for sentence, tags in zip(SENTENCES, ANSWERS, strict=True):
         trainer.append(sentence, tags)
