@@ -33,6 +33,11 @@ class ScratchSpace:
             self._file = tempfile.TemporaryFile(prefix="fastlin-", dir=folder, buffering=0)  # noqa: SIM115
             weakref.finalize(self, self._file.close)
 
+    @property
+    def is_memory(self) -> bool:
+        """Whether its arrays are plain ones."""
+        return self._file is None
+
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> "ScratchArray":
         """An array of zeros, which is there while its `map()` is."""
         shape, dtype = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)

@@ -160,12 +160,19 @@ def penalty_gap(problem: LogLinearProblem, theta: Vector, counts: Vector, share:
 
 
 class DualPoint:
-    """The a of each row: of label k a_ik = kept · softmax(s_i + shift)_k + rest_k."""
+    """The a of each row: of label k a_ik = kept · softmax(s_i + shift)_k + rest_k.
+
+    `logs` are log p, or the log odds of two labels in one column.
+    """
 
     def __init__(self, problem: LogLinearProblem, theta: Vector, wanted: float) -> None:
         self.problem = problem
-        width = max(2, problem.width) if problem.partitions.has_labels else problem.width
-        self.logs = problem.data.derive("log_proba", width, _write_log_proba, problem.model, theta)
+        binary = problem.partitions.has_labels and problem.width == 1
+        width = 2 if binary else problem.width
+        name, n_numbers, work = ("log_odds", 1, log_linear_passes.write_scores) if binary else (
+            "log_proba", width, _write_log_proba
+        )  # fmt: skip
+        self.logs = problem.data.derive(name, n_numbers, work, problem.model, theta)
         self.shift, self.kept, self.rest = np.zeros(width), 1.0, np.zeros(width)
         if problem.size > problem.n_weights:
             self._satisfy_intercepts(wanted)
@@ -193,8 +200,8 @@ class DualPoint:
                 break
             step = np.log(np.maximum(held, LEAST_MASS) / np.maximum(total, LEAST_MASS))
             if full:
-                newton, _, rank, _ = np.linalg.lstsq(hessian[1:, 1:], (held - total)[1:], rcond=None)
-                if rank == len(newton) and np.abs(newton).max() <= MAX_NEWTON_SHIFT:
+                newton = _newton_shift(hessian[1:, 1:], (held - total)[1:])
+                if newton is not None and np.abs(newton).max() <= MAX_NEWTON_SHIFT:
                     step = np.append(0.0, newton)
             self.shift = self.shift + step
         self.shift = best
@@ -247,6 +254,14 @@ def _log_odds(own: Vector, other: Vector) -> Vector:
     return np.asarray(np.log(np.maximum(own, LEAST_MASS)) - np.log(np.maximum(other, LEAST_MASS)))
 
 
+def _newton_shift(hessian: Vector, missing: Vector) -> Vector | None:
+    """The intercepts' step; None where it is not determined."""
+    if len(missing) == 1:  # of two labels: least squares take longer than a pass over a thousand rows
+        return missing / hessian[0] if hessian[0, 0] > LEAST_MASS else None
+    newton, _, rank, _ = np.linalg.lstsq(hessian, missing, rcond=None)
+    return newton if rank == len(newton) else None
+
+
 def _label_masses(part: Partition, logs: PerRowArrays, shift: Vector) -> Any:
     """Σ w p where the log odds are shifted, its derivative, Σ w y and Σ w, of each label: [4, K]."""
     assert isinstance(part.likelihood, OneVsRestLikelihood)
@@ -271,7 +286,9 @@ def _divergence(part: Partition, logs: PerRowArrays, shift: Vector, kept: float,
 def _masses(part: Partition, logs: PerRowArrays, shift: Vector, full: bool) -> tuple[Vector, Vector, Vector]:
     """Σ w a, Σ w e_y, and −Σ w a aᵀ if wanted."""
     K, labels = len(shift), part.labels
+    if labels.width == 1:
+        total, held, slope = labels.binary_masses(part.map(logs), float(shift[1] - shift[0]))
+        return total, held, np.diag(slope - total)
     p, mass = labels.shifted_softmax(part.map(logs), shift), labels.row_weights()
-    wp = mass * p
     held = np.bincount(labels.codes, mass[:, 0], minlength=K).astype(np.float64, copy=False)
-    return wp.sum(axis=0), held, -(p.T @ wp) if full else np.zeros((K, K))
+    return p.T @ mass[:, 0], held, -(p.T @ (mass * p)) if full else np.zeros((K, K))

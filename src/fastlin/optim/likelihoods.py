@@ -149,22 +149,18 @@ class MultinomialLikelihood(LabelLikelihood):
     def shifted_softmax(self, logs: Scores, shift: NDArray[np.float64]) -> NDArray[np.float64]:
         """softmax(log p + shift), [n, K]."""
         odds = logs + shift
-        if odds.shape[1] == 2:  # numpy takes ten times as long over short rows as over columns
-            first, second = odds[:, 0], odds[:, 1]
-            odds -= np.maximum(first, second)[:, np.newaxis]
-            np.exp(odds, out=odds)
-            odds /= (first + second)[:, np.newaxis]
-            return odds
-        odds -= odds.max(axis=1, keepdims=True)
-        np.exp(odds, out=odds)
-        odds /= odds.sum(axis=1, keepdims=True)
+        row_kernels.softmax(odds, False)
         return odds
 
     def mixed_residual(
         self, logs: Scores, shift: NDArray[np.float64], kept: float, rest: NDArray[np.float64], share: float
     ) -> tuple[NDArray[np.float64], float]:
-        """w a of a = share · (kept · softmax(log p + shift) + rest) + (1 − share) · e_y, and Σ w KL(a ‖ p)."""
+        """w a of a = share · (kept · softmax(log p + shift) + rest) + (1 − share) · e_y, and Σ w KL(a ‖ p).
+
+        Of two labels in one column `logs` are the log odds.
+        """
         mass, rows = self.row_weights(), np.arange(len(self.codes))
+        logs = self.log_proba(logs) if self.width == 1 else logs
         a = kept * (self.shifted_softmax(logs, shift) if shift.any() else np.exp(logs)) + rest
         if share < 1:
             a *= share
@@ -189,9 +185,18 @@ class MultinomialLikelihood(LabelLikelihood):
         residual: BlockArray,
     ) -> float:
         """residual = w (a − e_y) of the a of `mixed_residual`; returns Σ w KL(a ‖ p)."""
+        if self.width == 1:
+            mixture = float(shift[1] - shift[0]), kept, float(rest[0]), float(rest[1])
+            return row_kernels.binary_mixture(logs, self.codes, self.weights, *mixture, residual)
         wa, found = self.mixed_residual(logs, shift, kept, rest, 1.0)
         self.fill_residual((wa / self.row_weights())[:, -residual.shape[1] :], residual)
         return found
+
+    def binary_masses(self, odds: Scores, shift: float) -> tuple[Scores, Scores, float]:
+        """Of two labels in one column Σ w p where the log odds are shifted, Σ w e_y, and Σ w p₀ p₁."""
+        first, second, slope = row_kernels.binary_masses(odds, self.weights, shift)
+        held = np.bincount(self.codes, self.weights if len(self.weights) else None, minlength=2)
+        return np.array([first, second]), held.astype(np.float64, copy=False), slope
 
     def mean_variance(self, a: BlockArray) -> float:
         """Σ w a (1 − a), the curvature of an intercept, on average over the columns."""

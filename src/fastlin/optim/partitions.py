@@ -7,7 +7,7 @@ time.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import fields
 from typing import Any, NamedTuple, Self
 
@@ -179,6 +179,7 @@ class Partitions(PartitionSet):
     def __init__(self, features: NDArray[np.int64], scratch: ScratchSpace) -> None:
         self.features, self.scratch = features, scratch
         self._files: list[PartitionFiles] = []
+        self._opened: Partition | None = None  # the only one, in memory, as it was last opened
         self._allocated = itertools.count()
         self.largest_left_out = 0.0  # what |∂ loss| of a feature that an L1 term leaves out is at most
 
@@ -237,9 +238,18 @@ class Partitions(PartitionSet):
             with self.open(index) as part:
                 yield part
 
+    def open(self, index: int, workers: Any = None) -> AbstractContextManager[Partition]:
+        """One of them, with the threads that share its work; the only one, in memory, stays open for the next pass."""
+        if len(self._files) > 1 or not self.scratch.is_memory:
+            return self._map(index, workers)
+        part = self._opened
+        if part is None or part.workers is not workers:
+            with self._map(index, workers) as part:
+                self._opened = part
+        return nullcontext(part)
+
     @contextmanager
-    def open(self, index: int, workers: Any = None) -> Iterator[Partition]:
-        """One of them, with the threads that share its work."""
+    def _map(self, index: int, workers: Any) -> Iterator[Partition]:
         stored = self._files[index]
         with ExitStack() as held:
             meaning = [each.map_while(held) for each in stored.likelihood_arrays]

@@ -74,7 +74,10 @@ class WorkerPool:
 
         The caller works, too: all take the next job from one counter, which costs a call a thread, not a job.
         """
-        if (isinstance(jobs, list) and len(jobs) <= 1) or self.threads == 1:
+        if isinstance(jobs, list) and len(jobs) == 1:
+            self._check_stop()
+            return [work(*jobs[0])]
+        if self.threads == 1:
             return list(self._map_in_caller(work, jobs))
         queue = list(jobs)
         results, counter = [None] * len(queue), itertools.count()

@@ -106,6 +106,8 @@ class ThreadPasses:
         return is_one_chunk(len(self._partitions))
 
     def sum(self, work: Work, *arguments: Any, into: tuple[NDArray[Any], ...] = ()) -> Any:
+        if len(self._partitions) == 1:
+            return self.at(0, work, *arguments, into=into)
         (total,) = self.partial_sums(0, len(self._partitions), work, *arguments, into=into)
         return total.found
 

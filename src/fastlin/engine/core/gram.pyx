@@ -1,7 +1,10 @@
-"""Weighted Gram matrices Σ_i w_i x_i x_iᵀ of rows of few columns: the Hessians of linear models.
+"""Weighted Gram matrices Σ_i w_i x_i x_iᵀ of rows: the Hessians of linear models of one column of scores.
 
-A sparse row adds a product for each pair of its non-zeros. Where most columns are filled, eight rows are written out
-and added together, each line of the matrix read and written once for all of them.
+Of few columns they are written out. A sparse row adds a product for each pair of its non-zeros. Where most columns are
+filled, eight rows are written out and added together, each line of the matrix read and written once for all of them.
+
+Of more columns conjugate gradients take products with them. Each is one pass over the rows: a row's score goes back to
+its columns while its non-zeros are in cache.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -11,6 +14,7 @@ from libc.string cimport memset
 from fastlin.engine.core.allocation cimport allocate_zeros, checked_product
 from fastlin.engine.core.csr cimport number
 from fastlin.engine.core.csr_view cimport CSRView
+from fastlin.engine.core.interruption cimport look
 
 cdef enum:
     LANES = 8                        # rows written out
@@ -112,3 +116,143 @@ def add_weighted_gram(CSRView rows not None, Py_ssize_t start, Py_ssize_t stop, 
         else:
             add_of(rows, <const double*>rows.values, start, stop, &weights[0], V, &H[0, 0], lanes)
     free(lanes)
+
+
+cdef struct GramSystem:              # (Σ w (x, 1)(x, 1)ᵀ + diag(ridge)) s = −g, without the 1 if there is no bias
+    Py_ssize_t start, stop, V, size  # size: with the bias
+    const int64_t* indptr
+    const int32_t* columns
+    const double* weights            # of row 0
+    const double* ridge
+    double* u                        # (x, 1)·p of each row
+
+
+cdef inline double dot(const double* a, const double* b, Py_ssize_t n) noexcept nogil:
+    """Σ a b; four sums, so that the additions overlap."""
+    cdef double s = 0, t = 0, v = 0, w = 0
+    cdef Py_ssize_t j = 0
+    while j + 4 <= n:
+        s += a[j] * b[j]
+        t += a[j + 1] * b[j + 1]
+        v += a[j + 2] * b[j + 2]
+        w += a[j + 3] * b[j + 3]
+        j += 4
+    while j < n:
+        s += a[j] * b[j]
+        j += 1
+    return (s + t) + (v + w)
+
+
+cdef void score_and_scatter(GramSystem* at, const number* reals, const double* p, double* out) noexcept nogil:
+    """out = (Σ w (x, 1)(x, 1)ᵀ + diag(ridge)) p, and u = (x, 1)·p of each row."""
+    cdef const int32_t* columns
+    cdef const number* x
+    cdef double bias = p[at.V] if at.size > at.V else 0.0, s, t, total = 0
+    cdef int64_t m, q
+    cdef Py_ssize_t i, j
+    for j in range(at.size):
+        out[j] = at.ridge[j] * p[j]
+    for i in range(at.start, at.stop):
+        columns = at.columns + at.indptr[i]
+        x = reals + at.indptr[i]
+        m = at.indptr[i + 1] - at.indptr[i]
+        s = bias
+        t = 0
+        q = 0
+        while q + 2 <= m:
+            s += x[q] * p[columns[q]]
+            t += x[q + 1] * p[columns[q + 1]]
+            q += 2
+        if q < m:
+            s += x[q] * p[columns[q]]
+        s += t
+        at.u[i - at.start] = s
+        s *= at.weights[i]
+        for q in range(m):
+            out[columns[q]] += x[q] * s
+        total += s
+    if at.size > at.V:
+        out[at.V] += total
+
+
+cdef void multiply(GramSystem* at, CSRView rows, const double* p, double* out) noexcept nogil:
+    if rows.single:
+        score_and_scatter(at, <const float*>rows.values, p, out)
+    else:
+        score_and_scatter(at, <const double*>rows.values, p, out)
+
+
+cdef double advance(GramSystem* at, double rate, const double* p, const double* Hp, const double* diagonal, double* s,
+                    double* r, double* z, double* scores) noexcept nogil:
+    """s += α p, with its scores, and r −= α H p; returns r·z, z = r / diagonal."""
+    cdef Py_ssize_t i, j
+    for i in range(at.stop - at.start):
+        scores[i] += rate * at.u[i]
+    for j in range(at.size):
+        s[j] += rate * p[j]
+        r[j] -= rate * Hp[j]
+        z[j] = r[j] / diagonal[j]
+    return dot(r, z, at.size)
+
+
+cdef void redirect(GramSystem* at, double rate, const double* z, double* p) noexcept nogil:
+    """p = z + β p."""
+    cdef Py_ssize_t j
+    for j in range(at.size):
+        p[j] = z[j] + rate * p[j]
+
+
+def solve_gram(CSRView rows not None, const double[::1] weights, const double[::1] ridge, const double[::1] diagonal,
+               const double[::1] gradient, Py_ssize_t n_columns, double tolerance, Py_ssize_t limit, double[::1] step,
+               double[::1] scores):
+    """Solve (Σ_i w_i (x_i, 1)(x_i, 1)ᵀ + diag(ridge)) s = −g by conjugate gradients, all entries of `diagonal` > 0.
+
+    `diagonal`, that of the matrix at best, preconditions. They end as soon as the residual in its metric is at most
+    `tolerance` times the first, or after `limit` products; then `scores` is s·(x, 1) of every row. `step`, s, has
+    n_columns entries and, if there is a bias, one more. Returns the number of products. Signals are looked at after
+    each: the rows are to be few.
+    """
+    cdef Py_ssize_t size = step.shape[0], n = rows.stop - rows.start, count = 0, i, j
+    cdef GramSystem at
+    cdef double* memory
+    cdef double *r, *z, *p, *Hp
+    cdef double first = 0, now = 0, before, curvature
+    if not (n_columns <= size <= n_columns + 1 and ridge.shape[0] == diagonal.shape[0] == gradient.shape[0] == size
+            and scores.shape[0] == n and weights.shape[0] >= rows.stop):
+        raise ValueError(f"[{n}, {n_columns}] rows do not fit {size} weights, {scores.shape[0]} scores")
+    if size == 0 or n == 0:
+        return 0
+    memory = <double*>allocate_zeros(checked_product(4, size) + n, sizeof(double))
+    if memory == NULL:
+        raise MemoryError
+    r, z, p, Hp = memory, memory + size, memory + 2 * size, memory + 3 * size
+    at = GramSystem(rows.start, rows.stop, n_columns, size, rows.indptr, rows.indices, &weights[0], &ridge[0],
+                    memory + 4 * size)
+    try:
+        with nogil:
+            for j in range(size):
+                r[j] = -gradient[j]
+                p[j] = r[j] / diagonal[j]
+            for i in range(n):
+                scores[i] = 0
+            for j in range(size):
+                step[j] = 0
+            first = now = dot(r, p, size)
+        while count < limit and now > 0:
+            with nogil:
+                multiply(&at, rows, p, Hp)
+                curvature = dot(p, Hp, size)
+                count += 1
+            look()
+            if not curvature > 0:
+                break
+            with nogil:
+                before = now
+                now = advance(&at, now / curvature, p, Hp, &diagonal[0], &step[0], r, z, &scores[0])
+                if now > tolerance * tolerance * first:
+                    redirect(&at, now / before, z, p)
+                else:
+                    now = 0
+    finally:
+        free(memory)
+    return count

@@ -1,10 +1,23 @@
 """The inferences of a row of scores: losses and their gradients, softmax, the best label."""
 
-from libc.math cimport log
-from libc.stdint cimport int64_t
+from libc.float cimport DBL_MIN
+from libc.math cimport fabs, log
+from libc.stdint cimport int32_t, int64_t
 
 from fastlin.engine.core.losses cimport LOG_LOSS, ZERO_ONE, best_label, find_rival, log_loss, margin_loss, residual_loss
-from fastlin.engine.core.mathx cimport exponentials, array_max, log1pexp, logarithms, sigmoid
+from fastlin.engine.core.mathx cimport (
+    array_max,
+    array_sum,
+    exponential,
+    exponentials,
+    log1pexp,
+    logarithm,
+    logarithms,
+    sigmoid,
+)
+
+cdef enum:
+    CHUNK = 256              # rows whose terms are added together
 
 
 def losses(int loss, const double[:, ::1] scores, const int64_t[::1] labels, double epsilon, double[::1] values,
@@ -72,6 +85,78 @@ def sigmoid_proba(const double[::1] scores, double[:, ::1] probabilities, bint l
             else:
                 probabilities[i, 0] = sigmoid(-scores[i])
                 probabilities[i, 1] = sigmoid(scores[i])
+
+
+cdef inline double divergence(double a, double p, double log_p) noexcept nogil:
+    """a log(a/p) − a + p ≥ 0, to rounding."""
+    cdef double known = a if a > DBL_MIN else 1.0
+    cdef double term = (a * (logarithm(known) - log_p) if a > DBL_MIN else 0.0) - a + p
+    return term if term > 0 else 0.0
+
+
+def binary_masses(const double[:, ::1] scores, const double[::1] weights, double shift):
+    """Σ w p of both labels, and Σ w p₀ p₁, where the log odds s are shifted; no weights are ones."""
+    cdef Py_ssize_t i, n = scores.shape[0], start = 0, size
+    cdef bint weighted = weights.shape[0] > 0
+    cdef double e, w, s, large, small, first_total = 0, second_total = 0, variance = 0
+    cdef double first[CHUNK]
+    cdef double second[CHUNK]
+    cdef double both[CHUNK]
+    if scores.shape[1] != 1 or (weighted and weights.shape[0] != n):
+        raise ValueError(f"{weights.shape[0]} weights do not fit [{n}, {scores.shape[1]}] log odds")
+    with nogil:
+        while start < n:
+            size = CHUNK if n - start > CHUNK else n - start
+            for i in range(size):
+                w = weights[start + i] if weighted else 1.0
+                s = scores[start + i, 0] + shift
+                e = exponential(-fabs(s))
+                large = 1.0 / (1.0 + e)
+                small = e * large
+                first[i] = w * (small if s > 0 else large)
+                second[i] = w * (large if s > 0 else small)
+                both[i] = w * large * small
+            first_total += array_sum(first, size)
+            second_total += array_sum(second, size)
+            variance += array_sum(both, size)
+            start += size
+    return first_total, second_total, variance
+
+
+def binary_mixture(const double[:, ::1] scores, const int32_t[::1] labels, const double[::1] weights, double shift,
+                   double kept, double first_rest, double second_rest, double[:, ::1] residual):
+    """residual = w (a₁ − y) of a = kept · p(s + shift) + rest; returns Σ w KL(a ‖ p(s)). No weights are ones."""
+    cdef Py_ssize_t i, n = scores.shape[0], start = 0, size
+    cdef bint weighted = weights.shape[0] > 0
+    cdef double e, u, w, s, t, large, small, log_large, first, second, total = 0
+    cdef double terms[CHUNK]
+    if scores.shape[1] != 1 or residual.shape[1] != 1 or not labels.shape[0] == residual.shape[0] == n or (
+            weighted and weights.shape[0] != n):
+        raise ValueError(f"labels, weights or residuals do not fit [{n}, {scores.shape[1]}] log odds")
+    with nogil:
+        while start < n:
+            size = CHUNK if n - start > CHUNK else n - start
+            for i in range(size):
+                w = weights[start + i] if weighted else 1.0
+                s = scores[start + i, 0]
+                t = s + shift
+                e = exponential(-fabs(t))
+                large = 1.0 / (1.0 + e)
+                small = e * large
+                first = kept * (small if t > 0 else large) + first_rest
+                second = kept * (large if t > 0 else small) + second_rest
+                residual[start + i, 0] = w * (second - labels[start + i])
+                e = exponential(-fabs(s))
+                u = 1.0 + e
+                large = 1.0 / u
+                small = e * large
+                log_large = -(logarithm(u) + (e - (u - 1.0)) / u)
+                terms[i] = w * (
+                    divergence(first, small if s > 0 else large, log_large - (s if s > 0 else 0.0))
+                    + divergence(second, large if s > 0 else small, log_large - (0.0 if s > 0 else -s)))
+            total += array_sum(terms, size)
+            start += size
+    return total
 
 
 def argmax(const double[:, ::1] scores, int64_t[::1] labels):

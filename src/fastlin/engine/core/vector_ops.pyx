@@ -49,6 +49,18 @@ def dot(const real[::1] a, const other[::1] b):
     return total
 
 
+def sum_rows(const real[:, ::1] rows, double[::1] sums):
+    """sums = Σ_i rows[i], added in their order."""
+    cdef Py_ssize_t i, k, K = rows.shape[1]
+    if sums.shape[0] != K:
+        raise ValueError(f"{sums.shape[0]} sums do not fit {K} columns")
+    sums[:] = 0
+    with nogil:
+        for i in range(rows.shape[0]):
+            for k in range(K):
+                sums[k] += rows[i, k]
+
+
 def max_abs(const double[::1] a):
     """max |a|; NaN where there is one."""
     cdef double s = 0, t = 0, u = 0, v = 0, one = 0, other = 0

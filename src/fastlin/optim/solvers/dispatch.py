@@ -51,7 +51,7 @@ def automatic_after(history: Sequence[Mapping[str, Any]]) -> Solver:
         cost_of_epoch = 1 + ROW_COST * n_rows / max(nnz, 1)
         last = history[-1] if history else {"epochs": 0}  # a fit that began at its end has no history
         slow = "epochs" not in last or last["epochs"] * cost_of_epoch > MAX_DUAL_COST
-        solve(problem, theta, monitor, generator, tries_dual=not slow)
+        solve(problem, theta, monitor, generator, tries_dual=not (slow or newton.has_short_rows(problem)))
 
     return automatic_from_there
 
@@ -71,6 +71,7 @@ def solve(
     if (
         not dense
         and tries_dual
+        and not newton.has_fast_products(problem)
         and logistic_dual.has_logistic_dual(problem)
         and not (monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs"))
     ):

@@ -52,16 +52,18 @@ class ExactLineSearch:
         """What to go against."""
         return self.gradient
 
-    def move(self, direction: NDArray[np.float64], first: float, accuracy: float) -> bool:
+    def move(self, direction: NDArray[np.float64], first: float, accuracy: float, scored: bool = False) -> bool:
         """θ += αd with |φ′(α)| ≤ accuracy·|φ′(0)| and less f; False where rounding leaves no such α.
 
-        `first` is the step to try first; 0 asks for that of the quadratic at θ.
+        `first` is the step to try first; 0 asks for that of the quadratic at θ. `scored`: `direction_scores` are those
+        of d.
         """
         pieces = self.problem.pieces
         slope = pieces.dot(self.gradient, direction)
         if not slope < 0:
             return False
-        self.problem.scores(direction, self.direction_scores)
+        if not scored:
+            self.problem.scores(direction, self.direction_scores)
         linear, square = self.problem.prior_line_derivatives(self.theta, direction)
         penalty = self.value - self.loss
 
