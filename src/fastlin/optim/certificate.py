@@ -259,7 +259,7 @@ def _newton_shift(hessian: Vector, missing: Vector) -> Vector | None:
     if len(missing) == 1:  # of two labels: least squares take longer than a pass over a thousand rows
         return missing / hessian[0] if hessian[0, 0] > LEAST_MASS else None
     newton, _, rank, _ = np.linalg.lstsq(hessian, missing, rcond=None)
-    return newton if rank == len(newton) else None
+    return np.asarray(newton, np.float64) if rank == len(newton) else None
 
 
 def _label_masses(part: Partition, logs: PerRowArrays, shift: Vector) -> Any:

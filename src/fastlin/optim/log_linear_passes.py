@@ -276,7 +276,7 @@ def newton_step(
     direction_scores: PerRowArrays,
     step: Vector,
 ) -> int:
-    """Solve (∇² of the loss, of one column, where the value was last taken, + diag(ridge)) s = −gradient, to `tolerance`.
+    """Solve (∇² of the loss where the value was last taken + diag(ridge)) s = −gradient, of one column of scores.
 
     Leaves the scores of s with the rows; returns the number of products. `diagonal` preconditions.
     """

@@ -19,7 +19,7 @@ from fastlin.optim.log_linear_problem import LogLinearProblem
 Vector = NDArray[np.float64]
 MAX_STEPS = 20
 MAX_HALVINGS = 30
-NEGLIGIBLE = 1e-3  # of f: a fall that is not worth another step
+NEGLIGIBLE = 1e-6  # of f: a fall that is not worth another step
 
 
 def start_in_span(problem: LogLinearProblem, before: Sequence[Vector]) -> Vector:

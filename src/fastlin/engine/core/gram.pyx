@@ -118,6 +118,27 @@ def add_weighted_gram(CSRView rows not None, Py_ssize_t start, Py_ssize_t stop, 
     free(lanes)
 
 
+cdef void add_squares(CSRView rows, const number* reals, const double* weights, double* sums) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int64_t p
+    for i in range(rows.start, rows.stop):
+        for p in range(rows.indptr[i], rows.indptr[i + 1]):
+            sums[rows.indices[p]] += weights[i] * reals[p] * reals[p]
+
+
+def add_gram_diagonal(CSRView rows not None, const double[::1] weights, double[::1] sums):
+    """sums += diag(Σ w_i x_i x_iᵀ)."""
+    if weights.shape[0] < rows.stop:
+        raise ValueError(f"{weights.shape[0]} weights do not fit {rows.stop} rows")
+    if rows.start == rows.stop or not sums.shape[0]:
+        return
+    with nogil:
+        if rows.single:
+            add_squares(rows, <const float*>rows.values, &weights[0], &sums[0])
+        else:
+            add_squares(rows, <const double*>rows.values, &weights[0], &sums[0])
+
+
 cdef struct GramSystem:              # (Σ w (x, 1)(x, 1)ᵀ + diag(ridge)) s = −g, without the 1 if there is no bias
     Py_ssize_t start, stop, V, size  # size: with the bias
     const int64_t* indptr

@@ -29,6 +29,7 @@ MIN_CG_ITERATIONS = 8  # of them with an L1 term, while weights still come and g
 STEADY_SHARE = 0.01  # share of the weights that may do so before the model is solved better
 CG_TOLERANCE = 0.25  # of the residual, at first
 MIN_CG_TOLERANCE = 0.01
+MIN_FUSED_TOLERANCE = 1e-3  # where products are float64: flat directions of the last steps are followed to their end
 ACCURACY = 0.1  # of the line search: at 0.9 it accepts steps that overshoot, and saturated labels follow
 LARGEST_STEP = 5.0  # of a weight's part of a score, where H is too flat to say how far to go
 STEPS = 5.0  # that Newton's method takes with exact steps, at a guess
@@ -65,8 +66,9 @@ def minimise(
             norm = point.gradient_norm
             continue
         damping = Damping(problem, point.steepest)
-        tolerance = max(MIN_CG_TOLERANCE, min(CG_TOLERANCE, np.sqrt(norm / first)))
+        tolerance = min(CG_TOLERANCE, np.sqrt(norm / first))
         if isinstance(problem, LogLinearProblem) and fused:
+            tolerance = max(MIN_FUSED_TOLERANCE, tolerance)
             step = solve_fused(problem, damping, point, tolerance)
             if not point.move(step, 1.0, ACCURACY, scored=True) and not steepest_step(point, damping, dtype):
                 break
@@ -75,6 +77,7 @@ def minimise(
         inverse = damping.preconditioner(dtype)
         if problem.prior.l1:
             inverse[owlqn.stays_at_zero(problem, theta, point.steepest)] = 0
+        tolerance = max(MIN_CG_TOLERANCE, tolerance)
         step = solve_cg(problem, damping, point.steepest, inverse, tolerance, limit)
         before = theta[: problem.n_weights] != 0 if problem.prior.l1 else None
         if not point.move(step, 1.0, ACCURACY) and not steepest_step(point, damping, dtype):
@@ -131,9 +134,7 @@ def has_short_rows(problem: LogLinearProblem) -> bool:
     return sum(parts.n_non_zeros) <= MAX_SHORT_ROW * parts.n_rows
 
 
-def solve_fused(
-    problem: LogLinearProblem, damping: "Damping", point: Any, tolerance: float
-) -> NDArray[np.float64]:
+def solve_fused(problem: LogLinearProblem, damping: "Damping", point: Any, tolerance: float) -> NDArray[np.float64]:
     """s with ‖(H + D)s + ∇f‖ ≤ tolerance · ‖∇f‖ in the norm of the preconditioner; its scores stay with the rows."""
     step, ridge = np.empty(problem.size), np.zeros(problem.size)
     ridge[: problem.n_weights] = problem.precision

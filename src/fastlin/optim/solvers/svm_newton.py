@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.data.scratch import ScratchArray
+from fastlin.engine.core.csr_view import CSRView
+from fastlin.engine.core.gram import add_gram_diagonal, solve_gram
 from fastlin.engine.solvers import svm_newton
 from fastlin.optim.gram import MAX_DENSE_WEIGHTS, GramRows, factoring_cost, mirror, solve_positive
 from fastlin.optim.solvers.svm_dual import LabelBlock
@@ -38,6 +40,9 @@ from fastlin.runtime import parallel
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]  # of a block, in which the problems of its labels are
 MAX_CG_ITERATIONS = 250
+CG_TOLERANCE = 0.05  # of the residual where CG is one call: 0.25 takes twice the steps
+MAX_SHORT_ROW = 20.0  # non-zeros: of rows no longer dual ascent takes longer, or as long,
+MAX_STRENGTH = 50.0  # while C times the mean of ‖x‖² is at most that
 CG_PROGRESS = 0.1  # CG ends where (i + 1) times the last improvement of its model is at most so much of all of it
 FINAL_SHARE = 0.1  # of the wanted gap: what CG may leave of a gradient that ends the fit
 LINE_ACCURACY = 1e-3  # of φ′(0)
@@ -56,6 +61,12 @@ def has_primal(problem: SvmProblem) -> bool:
     return objective.squared and not objective.joint and len(problem.sizes) == 1
 
 
+def has_fused_steps(problem: SvmProblem) -> bool:
+    """Whether conjugate gradients are one call: of one label, where threads would have no blocks of rows to share."""
+    with problem.block(0) as block:
+        return problem.objective.n_columns == 1 and block.rows.nnz + len(block.rows) <= parallel.BLOCK_WORK
+
+
 class NewtonCost:
     """What a step of Newton's method costs, in epochs of dual ascent of as many labels."""
 
@@ -69,7 +80,11 @@ class NewtonCost:
             if self.dense:
                 gram = GramRows(indptr, block.rows.indices, block.rows.values, block.rows.n_columns)
                 self.step = (gram.cost + factoring_cost(size)) / max(epoch, 1.0)
-        self.pays_at_once = self.step <= MAX_GRAM_EPOCHS
+            short = float(indptr[-1]) <= MAX_SHORT_ROW * len(block.rows)
+            values = block.rows.values[: block.rows.nnz]
+            strength = problem.objective.C * float(np.dot(values, values)) / max(len(block.rows), 1)
+        fused = not self.dense and problem.objective.epsilon is None and has_fused_steps(problem)
+        self.pays_at_once = self.step <= MAX_GRAM_EPOCHS or (fused and short and strength <= MAX_STRENGTH)
         self.slow_epochs = max(SLOW_EPOCHS, 10 * self.step) if self.dense else SLOW_EPOCHS_CG
 
 
@@ -88,6 +103,7 @@ class PrimalBlock:
         self.objectives, self.gaps = np.empty(K), np.full(K, np.inf)
         self.shares, self.rising = np.ones(K), np.zeros(K, np.bool_)
         self.best, self.idle = np.inf, 0
+        self.fused = not dense and has_fused_steps(self.problem)
 
     @property
     def finished(self) -> bool:
@@ -132,10 +148,14 @@ class PrimalBlock:
         columns = np.flatnonzero(self.gaps > self.enough)
         self._raise_shares(columns)
         with self.problem.block(0) as rows:
-            direction = (self._solve_dense if self.dense else self._solve_cg)(rows, columns)
-            steps = self._search(rows, columns, direction)
+            if self.fused:
+                direction, along = self._solve_fused(rows, columns)
+            else:
+                direction = (self._solve_dense if self.dense else self._solve_cg)(rows, columns)
+                along = self._scores_of(rows, direction)
+            steps = self._search(rows, columns, direction, along)
             self.theta[:, columns] += steps * direction
-            self._evaluate(rows, columns)
+            self._evaluate(rows, columns, self.scores[:, columns] + steps * along if self.fused else None)
         self.shares[columns] *= np.where((steps < SHORT_STEP) & ~self.rising[columns], LESS, 1.0)
         before, gap = self.block.objective, self.block.gap
         self._install()
@@ -182,9 +202,9 @@ class PrimalBlock:
     def _curvature(self, columns: Columns) -> Floats:
         return np.ascontiguousarray(self.shares[columns] * self.curvature[:, columns])
 
-    def _evaluate(self, rows: SegmentBlock, columns: Columns) -> None:
-        """Scores, gradients and gaps of some labels."""
-        self.scores[:, columns] = self._scores_of(rows, self.theta[:, columns])
+    def _evaluate(self, rows: SegmentBlock, columns: Columns, scores: Floats | None = None) -> None:
+        """Scores, if they are not given, gradients and gaps of some labels."""
+        self.scores[:, columns] = self._scores_of(rows, self.theta[:, columns]) if scores is None else scores
         residual = self._infer(rows, columns)
         self.gradient[:, columns] = self.theta[:, columns] + self._sums_of(rows, residual)
         self.gaps = 0.5 * _dots(self.gradient, self.gradient)
@@ -277,10 +297,27 @@ class PrimalBlock:
             p = y + np.divide(size, before, out=np.zeros(len(size)), where=moves) * p
         return direction
 
-    def _search(self, rows: SegmentBlock, columns: Columns, direction: Floats) -> Floats:
+    def _solve_fused(self, rows: SegmentBlock, columns: Columns) -> tuple[Floats, Floats]:
+        """The same of the only label in one call, and its scores."""
+        matrix, n = rows.rows, self.n
+        view = CSRView(matrix.indptr, matrix.indices, matrix.values)
+        gradient, curvature = self._gradient(columns)[:, 0].copy(), self._curvature(columns)[:, 0]
+        ridge, diagonal = np.ones(len(gradient)), np.ones(len(gradient))
+        add_gram_diagonal(view, curvature, diagonal[:n])
+        if self.scaling:  # the intercept is that weight times the scaling
+            ridge[n] /= self.scaling**2
+            gradient[n] /= self.scaling
+            diagonal[n] = ridge[n] + curvature.sum()
+        direction, along = np.empty(len(self.theta)), np.empty(len(curvature))
+        solve_gram(view, curvature, ridge, diagonal, gradient, n, CG_TOLERANCE, MAX_CG_ITERATIONS, direction, along)
+        if self.scaling:
+            direction[n] /= self.scaling
+        return direction[:, np.newaxis], along[:, np.newaxis]
+
+    def _search(self, rows: SegmentBlock, columns: Columns, direction: Floats, along: Floats) -> Floats:
         """The step of some labels to the minimum of P on their lines: Newton's method on φ′, within a bracket."""
         linear, square = _dots(self.theta[:, columns], direction), _dots(direction, direction)
-        scores, along = np.ascontiguousarray(self.scores[:, columns]), self._scores_of(rows, direction)
+        scores = np.ascontiguousarray(self.scores[:, columns])
         kernels = svm_newton.line_derivatives, svm_newton.insensitive_line_derivatives
         derivatives = self._on(rows, columns, kernels, scores, along)
         first, found = np.abs(_dots(self._gradient(columns), direction)), np.empty((2, len(columns)))
