@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import fastlin
+from fastlin.validation import labels
 
 WIDE = [2**63 + 1, 2**63 + 3, 5]
 
@@ -48,3 +49,18 @@ def test_missing_labels_may_be_of_another_kind():
     model = fastlin.SemiSupervisedNB().fit(np.eye(5), ["a", "b", -1, None, float("nan")])
     assert model.classes_.tolist() == ["a", "b"]
     assert fastlin.SemiSupervisedNB().fit(np.eye(4), [3, 4, "", None]).classes_.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 300])
+@pytest.mark.parametrize("dtype", ["U5", "S5", ">U5", "U40"])
+@pytest.mark.parametrize("bits", [16, 2])  # with two bits labels meet, and are sorted out otherwise
+def test_strings_of_numpy_are_numbered_as_they_sort(n_labels, dtype, bits, monkeypatch):
+    monkeypatch.setattr(labels, "HASH_BITS", bits)
+    rng = np.random.default_rng(n_labels)
+    letters = "ab" if "S" in dtype else "aé日𝄞\0"
+    names = np.array(["".join(rng.choice(list(letters), 5)) for _ in range(n_labels)], dtype)
+    y = names[rng.integers(n_labels, size=2000)][::2]
+    classes, codes = labels.as_labels(y, 1000, estimator="")
+    expected = np.unique(y, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected[0], strict=True)
+    np.testing.assert_array_equal(codes, expected[1])

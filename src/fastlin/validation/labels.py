@@ -13,6 +13,9 @@ from fastlin.validation.categorical import is_known
 from fastlin.validation.parameters import one_of, real_number
 
 MAX_TARGET = 1e100
+MAX_HASHED_BYTES = 128  # of a label
+HASH_BITS = 16
+GOLDEN_RATIO = 0x9E3779B97F4A7C15  # 2⁶⁴/φ, as Fibonacci hashing has it
 
 
 def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -31,7 +34,7 @@ def as_labels(y: Any, n_rows: int, *, estimator: str, name: str = "y") -> tuple[
     if y.dtype.kind in "iub":
         classes, codes = _encode_integers(y)
     elif y.dtype.kind in "OUST":
-        classes, codes = _encode_objects(y, name)
+        classes, codes = _encode_characters(y) or _encode_objects(y, name)
     else:
         if y.dtype.kind in "mM" and np.isnat(y).any():
             raise ValueError(f"{name} holds NaT at row {int(np.argmax(np.isnat(y)))}")
@@ -145,6 +148,25 @@ def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     present = np.bincount(offsets, minlength=1) > 0
     places = np.cumsum(present) - 1
     return (np.flatnonzero(present) + low).astype(y.dtype), places[offsets]
+
+
+def _encode_characters(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+    """Labels of numpy's strings by their hashes; None: the labels are something else, or two have one hash."""
+    if y.dtype.kind not in "US" or not y.dtype.isnative or not 0 < y.itemsize <= MAX_HASHED_BYTES or not len(y):
+        return None
+    characters = y.view(np.uint32 if y.dtype.kind == "U" else np.uint8).reshape(len(y), -1)
+    factors = np.cumprod(np.full(characters.shape[1], GOLDEN_RATIO, np.uint64))  # its powers, modulo 2⁶⁴
+    keys = (characters.astype(np.uint64) @ factors >> np.uint64(64 - HASH_BITS)).astype(np.intp)
+    row_of = np.empty(1 << HASH_BITS, np.intp)
+    row_of[keys] = np.arange(len(y))
+    if (characters[row_of[keys]] != characters).any():
+        return None
+    found = np.flatnonzero(np.bincount(keys))
+    labels = y[row_of[found]]
+    order = np.argsort(labels)
+    code_of = np.empty(1 << HASH_BITS, np.int64)
+    code_of[found[order]] = np.arange(len(found))
+    return labels[order], code_of[keys]
 
 
 def _encode_objects(y: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
