@@ -113,7 +113,7 @@ def options_of(name: str) -> list[str]:
     build, _, kernel = name.removeprefix("fastlin.engine.").replace(".", "/").partition("/")
     if build in MARCH:
         return [MARCH[build]]
-    return ["-O2"] if MARCH and not SANITIZE and build == "baseline" and kernel in PAYS["x86_64_v3"] else []
+    return ["-Os"] if MARCH and not SANITIZE and build == "baseline" and kernel in PAYS["x86_64_v3"] else []
 
 
 def name_of(path: str) -> str:
