@@ -121,6 +121,16 @@ def test_a_file_that_is_no_model(shell, folder, tmp_path):
     assert "short" in shell.wrong(*words, tmp_path / "short")
 
 
+def test_a_label_with_tabs_and_line_ends_stays_in_its_column(shell, tmp_path):
+    (tmp_path / "x.csv").write_text('label,text\n"a\tb",good film\n"c\r\nd",bad plot\n')
+    shell.right("train", tmp_path / "x.csv", "-m", tmp_path / "m", "--learner", "nb")
+    words = ["predict", "-m", tmp_path / "m"]
+    assert shell.right(*words, stdin="good film\nbad plot\n").lines == ["a b", "c d"]
+    scored = shell.right(*words, "--proba", "--top", "0", stdin="bad\n").lines
+    assert [row.split("\t")[::2] for row in scored] == [["c d", "a b"]]
+    assert json.loads(shell.right(*words, "--json", stdin="bad\n").out) == {"label": "c\r\nd"}
+
+
 def test_mistakes(shell, folder):
     words = ["predict", "-m", folder / "model.fastlin"]
     assert "--top takes a number of labels, got -1" in shell.wrong(*words, "--top", "-1", stdin="x")

@@ -137,6 +137,14 @@ def test_files_pipes_and_packed_files_give_the_same_model(shell, folder, tmp_pat
         same_model(tmp_path / "m", make_pipeline(TEXTS[""], LEARNERS["logistic"]), folder)
 
 
+def test_a_pipe_of_another_format_is_told_how_it_is_read(shell, tmp_path):
+    words, table = ["train", "-", "-m", tmp_path / "m"], "label,text\na,good\nb,bad\n"
+    hint = "there is no tab between a label and a text; standard input is read as tsv, --format names another"
+    assert hint in shell.wrong(*words, stdin=table)
+    assert "read as tsv" not in shell.wrong(*words, "--format", "tsv", stdin=table)
+    shell.right(*words, "--format", "csv", stdin=table)
+
+
 def test_the_line_that_the_manual_promises(shell, folder, tmp_path):
     words = f"train - -m {tmp_path}/m.fastlin --learner logistic --ngrams 2 --dev {folder}/dev.tsv --json"
     done = shell.right(*words.split(), stdin=(folder / "train.tsv").read_bytes())

@@ -353,6 +353,8 @@ def test_without_pyarrow_the_error_says_what_to_install(tmp_path, monkeypatch):
         ("tsv", {"delimiter": "ab"}, ValueError, "delimiter must be one character"),
         ("csv", {"delimiter": '"'}, ValueError, "delimiter must be one character"),
         ("tsv", {"encoding": "utf-16"}, ValueError, "'utf-16' is not read"),
+        ("csv", {"encoding": "raw_unicode_escape"}, ValueError, "'raw_unicode_escape' is not read"),
+        ("csv", {"encoding": "unicode_escape"}, ValueError, "'unicode_escape' is not read"),
         ("tsv", {"encoding": "utf-9"}, LookupError, "utf-9"),
         ("tsv", {"errors": "forgive"}, LookupError, "forgive"),
         ("tsv", {"on_error": "ignore"}, ValueError, "on_error must be one of"),

@@ -5,6 +5,7 @@ import json
 import random
 import re
 import time
+import tracemalloc
 
 import pytest
 
@@ -171,6 +172,20 @@ def test_most_records_never_see_the_parsers(monkeypatch):
         b'\n"a,""b",l,"x ""y"""\r\n\r"","",rest', 0
     )
     assert (columns, stop) == ([['x "y"'], ["l"]], 23)
+
+
+def test_strings_that_nobody_wants_are_not_kept():
+    reader = ObjectReader([b"text"], [str], [True], str, -1)
+    lines = b"".join(b'{"text": "a", "z": "%0500d", "y": "\xc3\xa9%0500d"}\n' % (n, n) for n in range(2_000))
+    tracemalloc.start()
+    try:
+        columns, stop = reader.read(lines, 0)
+        assert (len(columns[0]), stop) == (2_000, len(lines))
+        assert tracemalloc.get_traced_memory()[1] < 300_000
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(ReadError, match="0xff"):
+        list(read(io.BytesIO(b'{"text": "a", "z": "\xff"}\n'), "jsonl", label=None))
 
 
 def test_time_is_linear_in_lines_that_are_left_out():

@@ -89,9 +89,10 @@ def test_a_model_is_what_the_file_says_and_goes_into_files(write, tmp_path):
         ("bias 2\n", "", "bias is missing"),
         ("bias 2", "rho 2", "no word of a header"),
         ("0.5 -0.25 -0.375", "0.5 -0.25", "line 7: feature 1 must have 3 weights, got 2"),
-        ("0.5 -0.25 -0.375", "0.5 -0.25 nan", "finite number, got 'nan'"),
+        ("0.5 -0.25 -0.375", "0.5 -0.25 nan", "finite number up to 1e.100, got 'nan'"),
         ("0.5 -0.25 -0.375", "0.5 -0.25 1e999", "finite"),
         ("0.5 -0.25 -0.375", "0.5 -0.25 1_0", "finite"),
+        ("0.5 -0.25 -0.375", "0.5 -0.25 1e101", "finite number up to 1e.100"),
     ],
 )
 def test_a_wrong_file_is_refused_where_it_is_wrong(old, new, words, write):

@@ -86,6 +86,7 @@ def test_the_package_of_the_format_reads_and_writes_the_same(tmp_path):
         (HEADER, bytes(17), "leave bytes"),
         ({"a": HEADER["a"] | {"shape": [3]}}, bytes(16), "not float64 of shape"),
         ({"a": HEADER["a"] | {"shape": [2**40, 2**40]}}, bytes(16), "not float64 of shape"),
+        ({"a": {"dtype": "F64", "shape": [0, 2**47, 2**47], "data_offsets": [0, 0]}}, b"", "too large"),
         ({"a": HEADER["a"] | {"shape": [-2]}}, bytes(16), "no such numbers"),
         ({"a": HEADER["a"] | {"shape": 2}}, bytes(16), "no such numbers"),
         ({"a": HEADER["a"] | {"dtype": "BF16"}}, bytes(16), "BF16"),

@@ -127,6 +127,8 @@ def test_a_model_is_what_the_file_says_and_goes_into_files(write, tmp_path):
         ("19:-0.25", "21:-0.25", "a weight already"),
         ("19:-0.25", "19:nan", "finite"),
         ("19:-0.25", "19:1e999", "finite"),
+        ("19:-0.25", "19:1e101", "a finite number up to 1e.100"),
+        ("19:-0.25", "l2_state 1e100\n19:-25", r"a weight becomes 2.5e\+101"),
         ("292:1e-3", "initial_t 0", "is no weight"),
         ("Checksum", "Sum", "no line of a readable model"),
     ],

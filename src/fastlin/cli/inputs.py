@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from fastlin.cli import reading
 from fastlin.cli.errors import UserError
 from fastlin.data import Block, Corpus, Documents, MalformedLines, conversion, read
-from fastlin.data.errors import LABEL_AND_TEXT, UnknownColumnsError
+from fastlin.data.errors import LABEL_AND_TEXT, ReadError, UnknownColumnsError
 from fastlin.data.reader import BY_SUFFIX
 from fastlin.data.readers import sources, svmlight
 from fastlin.runtime.progress import Stage
@@ -108,6 +108,7 @@ class InputSource:
         self._files = [] if self.stored else sources.files(names)
         piped = any(file.stream is not None for file in self._files)
         self.name = ", ".join("standard input" if name == "-" else name for name in names)
+        self._assumed = piped and labelled and not options.format
         self.format: Any = options.format or (("tsv" if labelled else "lines") if piped else None)
         found = {self.format or BY_SUFFIX.get(file.suffix) for file in self._files}
         self._form = found.pop() if len(found) == 1 else None  # None: the reader says what is wrong with it
@@ -184,6 +185,10 @@ class InputSource:
                 yield block
         except UnknownColumnsError as error:
             raise UserError(_which_columns(error, self._labelled)) from error
+        except ReadError as error:
+            if seen or not self._assumed:
+                raise
+            raise UserError(f"{error}; standard input is read as tsv, --format names another") from error
         report_skipped(reader.skipped)
         if not seen and self._labelled:  # nothing is nothing to learn from, but has all of its labels predicted
             raise UserError(f"{self.name}: there are no documents")

@@ -71,15 +71,25 @@ def named_parameters(options: argparse.Namespace) -> dict[str, Any]:
     return named | {"average": options.average}
 
 
-def build(options: argparse.Namespace, estimator: Any, defaults: dict[str, Any], named: dict[str, Any]) -> Any:
-    """An estimator with the parameters that have options of their own, and those that --set names."""
+def build(
+    options: argparse.Namespace,
+    estimator: Any,
+    defaults: dict[str, Any],
+    named: dict[str, Any],
+    class_name: str | None = None,
+) -> Any:
+    """An estimator with the parameters that have options of their own, and those that --set names.
+
+    What it has not is told with `class_name`; its own name if not given.
+    """
     known = inspect.signature(estimator).parameters
+    class_name = class_name or estimator.__name__
     parameters = dict(defaults)
     for name, value in named.items():
         if value is not None:
             if name not in known:
                 option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
-                raise UserError(f"{option}: {options.learner} ({estimator.__name__}) has no parameter {name}")
+                raise UserError(f"{option}: {options.learner} ({class_name}) has no parameter {name}")
             parameters[name] = value
     fitting = {"random_state": options.seed, "n_jobs": options.jobs}
     fitting |= {"dtype": options.dtype} if "dtype" in options else {}
@@ -87,7 +97,7 @@ def build(options: argparse.Namespace, estimator: Any, defaults: dict[str, Any],
     for name, text in options.set:
         if name not in known:
             raise UserError(
-                f"--set {name}: {estimator.__name__} has no such parameter{did_you_mean(name, known)}; it has "
+                f"--set {name}: {class_name} has no such parameter{did_you_mean(name, known)}; it has "
                 + ", ".join(known)
             )
         parameters[name] = literal(text)

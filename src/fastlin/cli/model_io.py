@@ -120,7 +120,8 @@ def load(path: str, jobs: int | None = None, verify: bool = True, kinds: tuple[s
     if (kind := kind_of(model)) not in kinds:
         what = WANTED.get(kinds, "no classifier of labels")
         what = ELSEWHERE.get(str(kind), what)
-        raise UserError(f"{path} holds a {type(model).__name__}, {what}")
+        learner = model.steps[-1][1] if hasattr(model, "steps") else model
+        raise UserError(f"{path} holds a {type(learner).__name__}, {what}")
     for step in [step for _, step in model.steps] if hasattr(model, "steps") else [model]:
         if jobs is not None and "n_jobs" in step.get_params(deep=False):
             step.set_params(n_jobs=jobs)

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,16 @@ def lines(model: Any, documents: Any, columns: dict[Any, list[Any]], options: ar
 
 
 def as_text(kept: dict[Any, Any], labels: list[tuple[Any, float | None]]) -> str:
-    """Columns of TSV; white space within a value that was handed on is blanks."""
+    """Columns of TSV; tabs and line ends within a label, or a value that was handed on, are blanks."""
     values = [value if isinstance(value, str) else json.dumps(value, default=str) for value in kept.values()]
-    shown = (str(label) if figure is None else f"{label}\t{figure:.6g}" for label, figure in labels)
+    shown = (as_column(label) if figure is None else f"{as_column(label)}\t{figure:.6g}" for label, figure in labels)
     return "\t".join([*(BREAKS.sub(" ", value) for value in values), *shown])
+
+
+@lru_cache(1 << 16, typed=True)
+def as_column(label: Any) -> str:
+    """A label in a column of TSV."""
+    return BREAKS.sub(" ", str(label))
 
 
 def as_json(kept: dict[Any, Any], labels: list[tuple[Any, float | None]]) -> str:

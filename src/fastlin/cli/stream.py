@@ -83,7 +83,7 @@ def described_model(options: argparse.Namespace) -> tuple[HashingParameters, SGD
     hashing = HashingParameters(**learners.hashing_parameters(options, learners.words_of(options)))
     chosen = learners.LEARNERS[options.learner]
     named = learners.named_parameters(options) | {"max_iter": None}
-    return hashing, learners.build(options, SGDParameters, chosen.parameters | ONCE, named)
+    return hashing, learners.build(options, SGDParameters, chosen.parameters | ONCE, named, chosen.estimator)
 
 
 def labels_in(source: InputSource, progress: Progress) -> NDArray[np.str_]:

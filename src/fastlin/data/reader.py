@@ -15,6 +15,7 @@ from fastlin.registry import FILE_FORMATS
 from fastlin.validation import MAX_COLUMNS, one_of, whole_number
 from fastlin.validation.choices import FileFormatName, TextFormatName
 
+ASCII = bytes(set(range(128)) - {ord("\\")}) + rb"\n\u000a"  # these escapes stand for themselves, not for line ends
 FORMATS = {name: FILE_FORMATS[name].suffixes for name in sorted(FILE_FORMATS)}
 BY_SUFFIX: dict[str, Any] = {suffix: form for form, suffixes in FORMATS.items() for suffix in suffixes}
 USUAL_COLUMNS: dict[str, tuple[Any, ...]] = {"label": (None, ...), "text": (...,), "weight": (None,), "keep": (None,)}
@@ -205,7 +206,7 @@ def _check(form: str, options: dict[str, Any]) -> None:
         raise ValueError(f"delimiter must be one character, neither a quote nor a line end, got {delimiter!r}")
     codecs.lookup_error(options["errors"])
     try:
-        same = bytes(range(128)).decode(options["encoding"]) == "".join(map(chr, range(128)))
+        same = ASCII.decode(options["encoding"]) == ASCII.decode("ascii")
     except UnicodeDecodeError:
         same = False
     if not same:

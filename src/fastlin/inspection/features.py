@@ -8,6 +8,7 @@ import numpy as np
 
 from fastlin.inspection import html
 from fastlin.inspection.weights import FeatureNames, WeightView
+from fastlin.validation import whole_number
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -
     up
           0.3466  good
     """
+    n = whole_number("n", n, 0)
     weights, names = WeightView(model), FeatureNames(model)
     known = weights.classes
     wanted = known if labels is None else list(labels)
@@ -95,7 +97,7 @@ def top_features(model: Any, n: int = 20, labels: Iterable[Any] | None = None) -
     found = FeatureTable()
     for label in wanted:
         column = weights.of_label(known.index(label))
-        count = max(0, min(n, len(column)))
+        count = min(n, len(column))
         best = np.argpartition(-column, count - 1)[:count] if count else np.empty(0, np.int64)
         best = best[column[best] > 0]
         best = best[np.lexsort((best, -column[best]))]

@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+import numpy as np
 import scipy.sparse as sp
 
 from fastlin.model_files.classes import class_of, name_of
 from fastlin.storage.load_context import LoadContext, ModelFileError
 from fastlin.storage.weight_packing import Packing
+from fastlin.validation import MAX_ABS_VALUE
+
+_MAX_WEIGHT = MAX_ABS_VALUE[np.dtype(np.float64)]
 
 
 class ModelFileLines:
@@ -69,13 +73,13 @@ class ModelFileLines:
         return int(text)
 
     def real(self, text: str, name: str) -> float:
-        """A finite number."""
+        """A finite number, no larger than weights may be."""
         try:
             number = math.nan if "_" in text else float(text)
         except ValueError:
             number = math.nan
-        if not math.isfinite(number):
-            self.refuse(f"{name} must be a finite number, got {text!r:.60}")
+        if not abs(number) <= _MAX_WEIGHT:
+            self.refuse(f"{name} must be a finite number up to {_MAX_WEIGHT:g}, got {text!r:.60}")
         return number
 
     def refuse(self, reason: str) -> NoReturn:
@@ -89,6 +93,10 @@ class ModelFileLines:
 
 def fitted(model: Any, lines: ModelFileLines, weights: Any, **state: Any) -> Any:
     """A model that has these weights, an array [V, K] or a CSR [K, V], and what else its codec asks for."""
+    for values in (weights, state.get("intercept", np.empty(0))):  # products of what the file holds
+        largest = abs(values).max(initial=0.0) if isinstance(values, np.ndarray) else abs(values).max()
+        if not largest <= _MAX_WEIGHT:
+            lines.refuse_file(f"a weight becomes {largest:g}: the limit is {_MAX_WEIGHT:g}")
     packed = Packing().pack(weights)
     codec = class_of(name_of(model))[1]
     try:
@@ -100,8 +108,6 @@ def fitted(model: Any, lines: ModelFileLines, weights: Any, **state: Any) -> Any
 
 def sparse_rows(columns: list[Any], values: list[Any], n_columns: int) -> sp.csr_array:
     """A CSR of rows whose columns rise and whose values are given."""
-    import numpy as np
-
     indptr = np.fromiter(itertools.accumulate(map(len, columns), initial=0), np.int64, len(columns) + 1)
     indices = np.concatenate([np.asarray(each, np.int64) for each in columns])
     data = np.concatenate([np.asarray(each, np.float64) for each in values])

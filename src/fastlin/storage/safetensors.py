@@ -139,7 +139,10 @@ def _read(raw: bytes, context: LoadContext) -> tuple[Arrays, dict[str, str]]:
             _refuse(f"{name!r:.60} has {stop - start} bytes, which are not {kind} of shape {shape}")
         if stop > len(raw) - first:
             _refuse(f"{name!r:.60} ends at byte {stop}, and there are {len(raw) - first}")
-        arrays[name] = np.frombuffer(raw, kind, math.prod(shape), first + start).reshape(shape)
+        try:
+            arrays[name] = np.frombuffer(raw, kind, math.prod(shape), first + start).reshape(shape)
+        except ValueError:  # no bytes, and a product of the other dimensions beyond all addresses
+            _refuse(f"{name!r:.60} has a shape that is too large: {shape}")
         check_values(name, arrays[name])
         ranges.append((start, stop))
     ranges.sort()

@@ -111,7 +111,7 @@ cdef class RecordReader:
         return 0
 
     cdef object string(self, Py_ssize_t column, const uint8_t* start, const uint8_t* stop):
-        return self.pool.find(start, stop) if column == self.pooled else decoded(start, stop)
+        return self.pool.find(start, stop) if column == self.pooled >= 0 else decoded(start, stop)
 
     def read(self, bytes text, Py_ssize_t start):
         """Read records from `start` on: the columns, and where the first begins that is not read.
@@ -349,7 +349,7 @@ cdef class ObjectReader(RecordReader):
         cdef uint8_t* out
         cdef int32_t code, low
         if p == stop:
-            return self.string(column, start, stop)
+            return self.string(column, start, stop) if column >= 0 or end_of_ascii(start, stop) < stop else None
         self.reserve(stop - start)
         out = self.scratch
         while True:
