@@ -16,7 +16,7 @@ def completed(shell, words):
     script += f'\nCOMP_WORDS=({array}); COMP_CWORD={len(words) - 1}; _fastlin; printf "%s\\n" "${{COMPREPLY[@]}}"\n'
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    return set(done.stdout.split())
+    return set(filter(None, done.stdout.split("\n")))
 
 
 def test_first_words_are_the_commands(shell):
@@ -33,12 +33,17 @@ def test_options_are_those_of_the_parser(shell, command):
     assert completed(shell, ["fastlin", *command.split(), "x.tsv", "--m"]) == long
 
 
-def test_values_are_those_of_the_option(shell, folder, monkeypatch):
+def test_values_are_those_of_the_option(shell, folder, tmp_path, monkeypatch):
     assert {"svm", "sgd"} <= completed(shell, ["fastlin", "train", "--learner", "s"])
+    assert {"svm", "sgd"} <= completed(shell, ["fastlin", "train", "--learner", "=", "s"])  # as bash cuts --learner=s
+    assert completed(shell, ["fastlin", "tag", "train", "--learner", "="]) == {"crf", "perceptron", "memm", "hmm"}
     assert completed(shell, ["fastlin", "tag", "train", "--learner", ""]) == {"crf", "perceptron", "memm", "hmm"}
     assert completed(shell, ["fastlin", "completion", ""]) == {"bash", "zsh", "fish"}
     monkeypatch.chdir(folder)
     assert completed(shell, ["fastlin", "train", "tr"]) == {"train.tsv"}
+    (tmp_path / "two words.tsv").touch()
+    monkeypatch.chdir(tmp_path)
+    assert completed(shell, ["fastlin", "train", "tw"]) == {"two words.tsv"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.program(name)) for name in ("zsh", "fish")])

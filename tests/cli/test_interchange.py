@@ -67,6 +67,8 @@ def test_what_cannot_be_imported_is_told(shell, tmp_path, name, text, more, word
 
 
 def test_what_cannot_be_exported_is_told(shell, folder, tmp_path):
+    with_itself = ["export", folder / "model.fastlin", "-o", folder / "model.fastlin", "--to", "safetensors"]
+    assert "cannot be written: the model is in it" in shell.wrong(*with_itself)
     assert "--to names the format" in shell.wrong("export", folder / "model.fastlin", "-o", tmp_path / "model.txt")
     fastlin.save(fastlin.KMeans(2).fit(np.eye(3)), tmp_path / "k.fastlin")
     assert "KMeans" in shell.wrong("export", tmp_path / "k.fastlin", "-o", tmp_path / "k.joblib")

@@ -11,6 +11,7 @@ from fastlin.cli import COMMANDS
 BASH = """\
 _fastlin() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}" found=""
+  if [ "$word" = "=" ]; then word=""; elif [ "$before" = "=" ]; then before="${{COMP_WORDS[COMP_CWORD-2]}}"; fi
   case "$command" in {groups}) [ "$COMP_CWORD" -gt 2 ] && command="$command ${{COMP_WORDS[2]}}";; esac
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{first} --help --version" -- "$word"))
@@ -30,7 +31,7 @@ _fastlin() {{
     -*) COMPREPLY=($(compgen -W "$found --help" -- "$word"));;
     *)
       if [ "${{found#-}}" = "$found" ]; then COMPREPLY=($(compgen -W "$found" -- "$word"))
-      else COMPREPLY=($(compgen -f -- "$word")); fi;;
+      else local IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$word")); fi;;
   esac
 }}
 complete -o filenames -F _fastlin fastlin

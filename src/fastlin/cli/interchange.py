@@ -52,7 +52,7 @@ def export_model(options: argparse.Namespace) -> int:
 
 def _check_target(options: argparse.Namespace) -> None:
     options.files, options.dev = [options.model], None
-    model_io.check_target(options.output, options)
+    model_io.check_target(options.output, options, "model is")
 
 
 def _kind_of(path: str) -> str:

@@ -36,7 +36,7 @@ ELSEWHERE = {  # the commands of other kinds
 }
 
 
-def check_target(path: str, options: argparse.Namespace) -> None:
+def check_target(path: str, options: argparse.Namespace, held: str = "documents are") -> None:
     """Whether a file can be written there, and is none that is read: found out before hours of learning."""
     if path == "-":
         raise UserError("-: a model is not written to standard output; name a file")
@@ -49,7 +49,7 @@ def check_target(path: str, options: argparse.Namespace) -> None:
         raise UserError(f"{path} cannot be written: permission denied")
     for name in (*options.files, *([options.dev] if options.dev else [])):
         if os.path.exists(path) and any(_same(path, file.name) for file in _named(name)):
-            raise UserError(f"{path} cannot be written: the documents are in it")
+            raise UserError(f"{path} cannot be written: the {held} in it")
 
 
 def _named(name: str) -> list[sources.InputFile]:
