@@ -4,8 +4,8 @@ For every row 0 ≤ indptr[i] ≤ indptr[i+1] ≤ nnz, for every index 0 ≤ j <
 `csr_scores.validate_csr` says whether that is so, and is the pass that all rows take.
 """
 
-from libc.math cimport isfinite
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -22,6 +22,8 @@ def find_fault(const int64_t[::1] indptr, const int32_t[::1] indices, const real
     """Return (fault, row, position): the first one of this module's faults, at non-zero number `position` of `row`."""
     cdef int64_t i, p, start, end = 0, rows = indptr.shape[0] - 1
     cdef int64_t nnz = indices.shape[0] if indices.shape[0] < values.shape[0] else values.shape[0]
+    cdef int32_t columns = <int32_t>(n_columns if n_columns < INT32_MAX else INT32_MAX)
+    cdef int outside, infinite
     if indptr[0] != 0:
         return INDPTR_START, 0, 0
     for i in range(rows):
@@ -31,12 +33,20 @@ def find_fault(const int64_t[::1] indptr, const int32_t[::1] indices, const real
             return INDPTR_ORDER, i, start
         if end > nnz:
             return INDPTR_END, i, start
+        outside = infinite = False
+        for p in range(start, end):                       # loops without an end of their own, which vectorise
+            outside |= (indices[p] < 0) | (indices[p] >= columns)
         for p in range(start, end):
-            if not 0 <= indices[p] < n_columns:
-                return INDEX_RANGE, i, p
-        for p in range(start, end):
-            if not isfinite(values[p]):
-                return NOT_FINITE, i, p
+            infinite |= not fabs(values[p]) < INFINITY
+        p = start
+        if outside:
+            while 0 <= indices[p] < columns:
+                p += 1
+            return INDEX_RANGE, i, p
+        if infinite:
+            while fabs(values[p]) < INFINITY:
+                p += 1
+            return NOT_FINITE, i, p
     return VALID, 0, 0
 
 
