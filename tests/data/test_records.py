@@ -121,9 +121,9 @@ def test_the_engine_reads_what_the_parsers_read(form, monkeypatch):
         )
         options |= {"errors": rng.choice(["strict", "strict", "replace", "ignore", "surrogateescape"])}
         with monkeypatch.context() as patched:
-            patched.setattr(delimited, "FIRST_BYTES", 1)  # the engine has the rest
+            patched.setattr(delimited, "SPLIT_BYTES", 1)  # the engine has the rest
             found = outcome(data, form, **options)
-            patched.setattr(delimited, "FIRST_BYTES", 1 << 30)
+            patched.setattr(delimited, "SPLIT_BYTES", 1 << 30)
             patched.setattr(delimited, "delimited_columns", lambda *_, **__: None)
             patched.setattr(line_formats, "delimited_columns", lambda *_, **__: None)
             patched.setattr(line_formats.JsonLines, "columns", lambda _: None)
@@ -172,6 +172,24 @@ def test_most_records_never_see_the_parsers(monkeypatch):
         b'\n"a,""b",l,"x ""y"""\r\n\r"","",rest', 0
     )
     assert (columns, stop) == ([['x "y"'], ["l"]], 23)
+
+
+@pytest.mark.parametrize("bad", [b'a,b"c\n', b'a,"c\n'])
+def test_the_engine_goes_on_behind_what_is_malformed(bad, monkeypatch):
+    """Also behind a quoted field without an end, for which the parser has to look at all of the file."""
+    parsed, split = [], delimited.Csv.split
+
+    def counted(self, *arguments):
+        found = split(self, *arguments)
+        parsed.extend(found.records)
+        return found
+
+    monkeypatch.setattr(delimited.Csv, "split", counted)
+    good = b"a,some text\n" * 8_000
+    reader = read(io.BytesIO(b"label,text\n" + good + bad + good), "csv", on_error="skip")
+    assert sum(len(block.texts) for block in reader) == 16_000
+    assert [error.line for error in reader.skipped.first] == [8_002]
+    assert len(parsed) < 1_000
 
 
 def test_strings_that_nobody_wants_are_not_kept():

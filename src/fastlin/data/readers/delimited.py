@@ -23,7 +23,8 @@ from fastlin.engine.text.svmlight import count_lines
 OPEN = re.compile(r'"[^"]*+(?:""[^"]*+)*+')
 LINE_END = re.compile(r"\r\n|\n|\r")
 LINE_ENDS = re.compile(rb"[\r\n]*+")
-FIRST_BYTES = 1 << 12  # that are read to know the columns, if they are enough
+UNCLOSED = "the quoted field that begins here has no end"
+SPLIT_BYTES = 1 << 12  # for `split`, if they are enough: to know the columns, or behind what is malformed
 ESCAPED = re.compile("[\udc80-\udcff]")
 
 
@@ -263,26 +264,28 @@ class Csv:
                 enough = 2 * size_held
 
     def parts(self, text: bytes, line: int, path: str, last: bool) -> Iterator["CsvPart"]:
-        """The records of a text, the first few by `split`: by the engine, and by `split` from where that stops."""
-        start, n_bytes = 0, FIRST_BYTES
+        """The records of a text, the first few by `split`: by the engine, and by `split` from where that stops.
+
+        So `split` takes a few lines at a time, and more where a record is longer.
+        """
+        start, n_bytes = 0, 0
         while start < len(text):
-            stop = len(text)
+            n_bytes = n_bytes or (len(text) if self.begun and self.columns is None else SPLIT_BYTES)
             if self.columns is not None:
                 begun = line + count_lines(LINE_ENDS.match(text, start)[0])  # type: ignore[index]
                 try:
                     found, rest = self.columns.read(text, start)
                 except ValueError:
-                    found, rest = ParsedRecords([], None, None), start
+                    found, rest, n_bytes = ParsedRecords([], None, None), start, len(text)
                 yield CsvPart(found, begun if found.texts else 0, rest)
                 line, start = line + count_lines(text[start:rest]), rest
-            elif not self.begun:
-                stop = skip_lines(text, min(start + n_bytes, stop), 1)
-            if start < stop:
+            if start < len(text):
+                stop = skip_lines(text, min(start + n_bytes, len(text)), 1)
                 part = self.split_part(text, start, stop, line, path, last=last and stop == len(text))
                 yield part
-                if stop == len(text):
+                if part.rest == start and stop == len(text):
                     return
-                n_bytes *= 2
+                n_bytes = 0 if part.rest > start else 2 * n_bytes
                 line, start = line + count_lines(text[start : part.rest]), part.rest
 
     def split_part(self, text: bytes, start: int, stop: int, line: int, path: str, last: bool) -> "CsvPart":
@@ -334,7 +337,7 @@ class Csv:
                 if text[place] == '"' and OPEN.fullmatch(text, place):
                     if not last:
                         break
-                    what = "the quoted field that begins here has no end"
+                    what = UNCLOSED
                 elif text[place] == '"':
                     what = "there is text behind a closing quote"
                 else:
@@ -344,6 +347,8 @@ class Csv:
                 line += line_ends(text[start:rest])
                 start = place = rest
                 fields = []
+                if what is UNCLOSED:
+                    break  # which took all of the text together
                 continue
             quoted, plain, end = match.groups()
             fields.append(plain if quoted is None else quoted.replace('""', '"'))
