@@ -77,15 +77,17 @@ def test_scores_are_those_of_vw(options, loss, file, tmp_path):
 
 
 @pytest.mark.peer("vowpalwabbit")
-@pytest.mark.parametrize("n_labels", [3, 5])
-def test_one_against_all_is_a_model_a_label(n_labels, tmp_path):
+@pytest.mark.parametrize(("n_labels", "first"), [(3, 1), (5, 1), (3, 0)])
+def test_one_against_all_is_a_model_a_label(n_labels, first, tmp_path):
     from vowpalwabbit import Workspace
 
     path = tmp_path / "model.txt"
-    workspace = Workspace(f"--oaa {n_labels} --loss_function logistic --quiet --readable_model {path}")
-    for line in LABELLED:
+    indexing = "" if first else "--indexing 0"
+    workspace = Workspace(f"--oaa {n_labels} {indexing} --loss_function logistic --quiet --readable_model {path}")
+    labelled = [f"{int(line[0]) - 1 + first}{line[1:]}" for line in LABELLED]
+    for line in labelled:
         workspace.learn(line)
-    lines = LABELLED[:4] + UNSEEN
+    lines = labelled[:4] + UNSEEN
     expected = [str(workspace.predict(line)) for line in lines]
     workspace.finish()
     assert read_vw(path).predict(dicts_of(lines, tmp_path)).tolist() == expected
@@ -121,6 +123,7 @@ def test_a_model_is_what_the_file_says_and_goes_into_files(write, tmp_path):
         ("--hash_seed 7", "--oaa 9999", "no room for 9999 labels"),
         ("--hash_seed 7", "--oaa 3", "label 4, and there are 3"),
         ("--hash_seed 7", "--oaa 2", "two models"),
+        ("--hash_seed 7", "--indexing 2", "--indexing must be"),
         ("--hash_seed 7", "'", "options"),
         ("--hash_seed 7", "--link glf1", "--link must be"),
         ("19:-0.25", "1024:-0.25", "from 0 to 1023"),

@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 import fastlin
@@ -20,8 +21,7 @@ _MOST_BITS = 30
 _MAX_LABELS = 10_000
 # what changes neither columns nor scores once weights are learnt
 _HARMLESS = {"--sgd", "--adaptive", "--normalized", "--invariant", "--ftrl", "--pistol", "--coin", "--bfgs",
-             "--freegrad", "--conjugate_gradient", "--binary", "--save_resume", "--probabilities",
-             "--indexing"}  # fmt: skip
+             "--freegrad", "--conjugate_gradient", "--binary", "--save_resume", "--probabilities"}  # fmt: skip
 _WITH_VALUE = {"--hash", "--hash_seed", "--link", "--oaa", "--bit_precision", "--loss_function", "--indexing"}
 _LINKS = "identity", "logistic"
 
@@ -31,14 +31,14 @@ def read_vw(path: Any, *, loss: Any = None) -> Pipeline:
 
     It reads the dicts that `fastlin.data.read` makes of files of Vowpal Wabbit's format, and scores them as VW does, as
     near as the six digits that are written of a weight allow. The constant is the intercept. `--oaa` is one model a
-    label, from "1" on; labels are strings, as in files.
+    label, from "1" on, or from "0" where the file has `--indexing 0`; labels are strings, as in files.
 
     Parameters
     ----------
     path : str or path
         What `--readable_model` or `--invert_hash` wrote. Of options it may have `--noconstant`, `--hash`,
-        `--hash_seed`, `-b`, `--oaa`, `--link` and those of the learning rule; interactions, n-grams and other
-        reductions make features that are not in the file, and are refused.
+        `--hash_seed`, `-b`, `--oaa`, `--indexing`, `--link` and those of the learning rule; interactions, n-grams and
+        other reductions make features that are not in the file, and are refused.
     loss : {None, "log_loss", "hinge", "squared_error"}
         What was learnt, which the file does not say: LogisticRegression, LinearSVC or LinearSVR. None: the first where
         the bounds of labels are those of the logistic loss, ±50, or there are several labels; else the last.
@@ -79,7 +79,9 @@ def read_vw(path: Any, *, loss: Any = None) -> Pipeline:
         lines.refuse(f"--link must be one of {', '.join(_LINKS)}, got {options['--link']!r:.60}")
     hasher = VWHasher(n_columns, hash_seed=seed, hash=hashed)
     kind = chosen or _loss(header, n_labels)
-    return Pipeline([("features", hasher), ("model", _model(kind, lines, weights, intercept, n_labels))])
+    first = lines.whole(options.get("--indexing", "1"), "--indexing", 0, 1)
+    names = [str(label) for label in range(first, first + n_labels)] if n_labels > 1 else ["-1", "1"]
+    return Pipeline([("features", hasher), ("model", _model(kind, lines, weights, intercept, np.array(names)))])
 
 
 def _loss(header: dict[str, Any], n_labels: int) -> str:
@@ -88,13 +90,13 @@ def _loss(header: dict[str, Any], n_labels: int) -> str:
     return "log_loss" if logistic else "squared_error"
 
 
-def _model(loss: str, lines: ModelFileLines, weights: Any, intercept: Any, n_labels: int) -> Any:
+def _model(loss: str, lines: ModelFileLines, weights: Any, intercept: Any, names: NDArray[np.str_]) -> Any:
+    n_labels = len(intercept)
     if loss == "squared_error":
         if n_labels > 1:
             lines.refuse_file("loss='squared_error' is of one model, and this file has several labels")
         regression = fastlin.LinearSVR(loss="squared_epsilon_insensitive")
         return fitted(regression, lines, weights, intercept=intercept, n_targets=1, one_intercept=True)
-    names = np.array(["-1", "1"] if n_labels == 1 else [str(label) for label in range(1, n_labels + 1)])
     multi_class: Any = {"multi_class": "ovr"} if n_labels > 1 else {}
     model: Any = fastlin.LogisticRegression(**multi_class) if loss == "log_loss" else fastlin.LinearSVC()
     if n_labels == 1:
