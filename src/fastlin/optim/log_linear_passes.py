@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.csr_view import CSRView
-from fastlin.engine.core.gram import solve_gram
+from fastlin.engine.core.gram import add_gram_diagonal, solve_gram
 from fastlin.optim.design import Design
 from fastlin.optim.gram import GramRows, mirror
 from fastlin.optim.partitions import Blocks, Partition, PerRowArrays, column_blocks, instance_blocks
-from fastlin.optim.weight_layouts import WeightLayout
+from fastlin.optim.weight_layouts import DenseWeights, WeightLayout
+from fastlin.runtime import parallel
 
 Vector = NDArray[Any]
 Fill = Callable[..., float]  # fill(partition, residual, *arguments) writes residuals; what it returns is added up
@@ -42,6 +43,11 @@ class LogLinearModel:
         step = self.layout.weights_per_feature
         mean = self.mean[span] if len(self.mean) else self.mean
         return mean, self.precision[span.start // step : span.stop // step], step
+
+    @property
+    def is_one_column(self) -> bool:
+        """Whether a weight is that of a feature, and a row has one score."""
+        return isinstance(self.layout, DenseWeights) and self.layout.width == 1
 
     def scores(self, design: Design, theta: Vector, start: int, stop: int) -> NDArray[np.float64]:
         """X θ of a block of rows."""
@@ -233,7 +239,12 @@ def diagonal(part: Partition, model: LogLinearModel, theta: Vector, sums: Vector
     if len(theta):
         loss(part, model, theta)
     design, n = part.design, model.n_weights
-    variances, squares = part.likelihood.variances(part.map(model.shares)), np.empty(design.nnz)
+    variances = part.likelihood.variances(part.map(model.shares))
+    if model.is_one_column and design.nnz + design.n_rows <= parallel.BLOCK_WORK:  # squares are not written out
+        add_gram_diagonal(CSRView(design.indptr, design.indices, design.values), variances[:, 0], sums[:n])
+        sums[n:] += model.sum_over_rows(part, variances)
+        return
+    squares = np.empty(design.nnz)
 
     def backward(low: int, high: int) -> None:
         block, span = slice(*design.column_indptr[[low, high]]), model.layout.slice_of(low, high)

@@ -128,6 +128,10 @@ class WorkerPool:
 
 def run_jobs(work: Callable[..., None], jobs: Iterable[tuple[Any, ...]], n_jobs: int | None) -> None:
     """Call work(*job) for every job, on as many threads as n_jobs says."""
+    if n_jobs == 1:
+        for job in jobs:
+            work(*job)
+        return
     with WorkerPool(n_jobs) as workers:
         workers.map(work, jobs)
 

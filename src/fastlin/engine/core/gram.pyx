@@ -140,12 +140,13 @@ def add_gram_diagonal(CSRView rows not None, const double[::1] weights, double[:
 
 
 cdef struct GramSystem:              # (Σ w (x, 1)(x, 1)ᵀ + diag(ridge)) s = −g, without the 1 if there is no bias
-    Py_ssize_t start, stop, V, size  # size: with the bias
+    Py_ssize_t V, size, n_active     # size: with the bias
+    const int64_t* active            # the rows whose weights are not 0, counted from the first row
     const int64_t* indptr
     const int32_t* columns
-    const double* weights            # of row 0
+    const double* weights
     const double* ridge
-    double* u                        # (x, 1)·p of each row
+    double* u                        # (x, 1)·p of each of them
 
 
 cdef inline double dot(const double* a, const double* b, Py_ssize_t n) noexcept nogil:
@@ -164,36 +165,54 @@ cdef inline double dot(const double* a, const double* b, Py_ssize_t n) noexcept 
     return (s + t) + (v + w)
 
 
+cdef inline double score_of(const int32_t* columns, const number* x, int64_t m, const double* p,
+                            double bias) noexcept nogil:
+    """(x, 1)·p of a row of m non-zeros; two sums, so that the additions overlap."""
+    cdef double s = bias, t = 0
+    cdef int64_t q = 0
+    while q + 2 <= m:
+        s += x[q] * p[columns[q]]
+        t += x[q + 1] * p[columns[q + 1]]
+        q += 2
+    if q < m:
+        s += x[q] * p[columns[q]]
+    return s + t
+
+
 cdef void score_and_scatter(GramSystem* at, const number* reals, const double* p, double* out) noexcept nogil:
-    """out = (Σ w (x, 1)(x, 1)ᵀ + diag(ridge)) p, and u = (x, 1)·p of each row."""
+    """out = (Σ w (x, 1)(x, 1)ᵀ + diag(ridge)) p, and u = (x, 1)·p of each active row."""
     cdef const int32_t* columns
     cdef const number* x
-    cdef double bias = p[at.V] if at.size > at.V else 0.0, s, t, total = 0
-    cdef int64_t m, q
-    cdef Py_ssize_t i, j
+    cdef double bias = p[at.V] if at.size > at.V else 0.0, s, total = 0
+    cdef int64_t i, m, q
+    cdef Py_ssize_t k, j
     for j in range(at.size):
         out[j] = at.ridge[j] * p[j]
-    for i in range(at.start, at.stop):
+    for k in range(at.n_active):
+        i = at.active[k]
         columns = at.columns + at.indptr[i]
         x = reals + at.indptr[i]
         m = at.indptr[i + 1] - at.indptr[i]
-        s = bias
-        t = 0
-        q = 0
-        while q + 2 <= m:
-            s += x[q] * p[columns[q]]
-            t += x[q + 1] * p[columns[q + 1]]
-            q += 2
-        if q < m:
-            s += x[q] * p[columns[q]]
-        s += t
-        at.u[i - at.start] = s
+        s = score_of(columns, x, m, p, bias)
+        at.u[k] = s
         s *= at.weights[i]
         for q in range(m):
             out[columns[q]] += x[q] * s
         total += s
     if at.size > at.V:
         out[at.V] += total
+
+
+cdef void score_inactive(GramSystem* at, Py_ssize_t n, const number* reals, const double* p,
+                         double* scores) noexcept nogil:
+    """(x, 1)·p of the rows of no weight, which the products left out."""
+    cdef double bias = p[at.V] if at.size > at.V else 0.0
+    cdef Py_ssize_t i
+    cdef int64_t first
+    for i in range(n):
+        if at.weights[i] == 0:
+            first = at.indptr[i]
+            scores[i] = score_of(at.columns + first, reals + first, at.indptr[i + 1] - first, p, bias)
 
 
 cdef void multiply(GramSystem* at, CSRView rows, const double* p, double* out) noexcept nogil:
@@ -205,10 +224,10 @@ cdef void multiply(GramSystem* at, CSRView rows, const double* p, double* out) n
 
 cdef double advance(GramSystem* at, double rate, const double* p, const double* Hp, const double* diagonal, double* s,
                     double* r, double* z, double* scores) noexcept nogil:
-    """s += α p, with its scores, and r −= α H p; returns r·z, z = r / diagonal."""
-    cdef Py_ssize_t i, j
-    for i in range(at.stop - at.start):
-        scores[i] += rate * at.u[i]
+    """s += α p, with the scores of active rows, and r −= α H p; returns r·z, z = r / diagonal."""
+    cdef Py_ssize_t k, j
+    for k in range(at.n_active):
+        scores[at.active[k]] += rate * at.u[k]
     for j in range(at.size):
         s[j] += rate * p[j]
         r[j] -= rate * Hp[j]
@@ -231,11 +250,12 @@ def solve_gram(CSRView rows not None, const double[::1] weights, const double[::
     `diagonal`, that of the matrix at best, preconditions. They end as soon as the residual in its metric is at most
     `tolerance` times the first, or after `limit` products; then `scores` is s·(x, 1) of every row. `step`, s, has
     n_columns entries and, if there is a bias, one more. Returns the number of products. Signals are looked at after
-    each: the rows are to be few.
+    each: the rows are to be few. Those whose weight is 0 are left out of the products.
     """
     cdef Py_ssize_t size = step.shape[0], n = rows.stop - rows.start, count = 0, i, j
     cdef GramSystem at
     cdef double* memory
+    cdef int64_t* active
     cdef double *r, *z, *p, *Hp
     cdef double first = 0, now = 0, before, curvature
     if not (n_columns <= size <= n_columns + 1 and ridge.shape[0] == diagonal.shape[0] == gradient.shape[0] == size
@@ -243,11 +263,12 @@ def solve_gram(CSRView rows not None, const double[::1] weights, const double[::
         raise ValueError(f"[{n}, {n_columns}] rows do not fit {size} weights, {scores.shape[0]} scores")
     if size == 0 or n == 0:
         return 0
-    memory = <double*>allocate_zeros(checked_product(4, size) + n, sizeof(double))
+    memory = <double*>allocate_zeros(checked_product(4, size) + checked_product(2, n), sizeof(double))
     if memory == NULL:
         raise MemoryError
     r, z, p, Hp = memory, memory + size, memory + 2 * size, memory + 3 * size
-    at = GramSystem(rows.start, rows.stop, n_columns, size, rows.indptr, rows.indices, &weights[0], &ridge[0],
+    active = <int64_t*>(memory + 4 * size + n)
+    at = GramSystem(n_columns, size, 0, active, rows.indptr + rows.start, rows.indices, &weights[rows.start], &ridge[0],
                     memory + 4 * size)
     try:
         with nogil:
@@ -256,6 +277,9 @@ def solve_gram(CSRView rows not None, const double[::1] weights, const double[::
                 p[j] = r[j] / diagonal[j]
             for i in range(n):
                 scores[i] = 0
+                if at.weights[i] != 0:
+                    active[at.n_active] = i
+                    at.n_active += 1
             for j in range(size):
                 step[j] = 0
             first = now = dot(r, p, size)
@@ -274,6 +298,11 @@ def solve_gram(CSRView rows not None, const double[::1] weights, const double[::
                     redirect(&at, now / before, z, p)
                 else:
                     now = 0
+        with nogil:
+            if rows.single:
+                score_inactive(&at, n, <const float*>rows.values, &step[0], &scores[0])
+            else:
+                score_inactive(&at, n, <const double*>rows.values, &step[0], &scores[0])
     finally:
         free(memory)
     return count

@@ -19,12 +19,13 @@ def squared_hinge(
     curvature: NDArray[np.float64],
     losses: NDArray[np.float64],
 ) -> None: ...
-def line_derivatives(
+def search_lines(
     scores: NDArray[np.float64],
     along: NDArray[np.float64],
     sides: Sides,
+    lines: NDArray[np.float64],
+    limit: int,
     steps: NDArray[np.float64],
-    found: NDArray[np.float64],
 ) -> None: ...
 def squared_insensitive(
     scores: NDArray[np.float64],
@@ -35,12 +36,13 @@ def squared_insensitive(
     curvature: NDArray[np.float64],
     losses: NDArray[np.float64],
 ) -> None: ...
-def insensitive_line_derivatives(
+def search_insensitive_line(
     scores: NDArray[np.float64],
     along: NDArray[np.float64],
     targets: NDArray[np.float64],
     epsilon: float,
     C: NDArray[np.float64],
+    lines: NDArray[np.float64],
+    limit: int,
     steps: NDArray[np.float64],
-    found: NDArray[np.float64],
 ) -> None: ...

@@ -4,13 +4,18 @@ With z = ±1, C the weight of a row in the problem of a label (own_C where z = 1
 where a row's z is that of its label or, of a row that may have several, of its set of labels:
 
     loss  Σ C ξ²,      residual  −2 C z ξ,      curvature  2C where ξ > 0
-    along a line s + αu:   φ′(α) = −Σ 2 C z u ξ(α),      φ″(α) = Σ 2 C u² of the rows with ξ(α) > 0
+    along a line s + αu:   φ′(α) = θ·d + α d·d − Σ 2 C z u ξ(α),      φ″(α) = d·d + Σ 2 C u² of the rows with ξ(α) > 0
 
 And the ε-insensitive loss of a target, where z = sgn(y − s) and ξ = max(0, |y − s| − ε), with the same formulas.
 """
 
 cimport cython
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+
+from fastlin.engine.core.allocation cimport allocate_zeros
+from fastlin.engine.core.interruption cimport look
 
 
 cdef struct RowSides:
@@ -94,30 +99,105 @@ def squared_hinge(const double[:, ::1] scores, Sides sides not None, double[:, :
                 losses[k] += cost * xi * xi
 
 
-def line_derivatives(const double[:, ::1] scores, const double[:, ::1] along, Sides sides not None,
-                     const double[::1] steps, double[:, ::1] found):
-    """φ′ and φ″ of each column at its step, into the lines of `found`, [2, K]."""
-    cdef Py_ssize_t i, k, n = scores.shape[0], K = scores.shape[1]
+cdef struct LineSearch:              # φ along the direction of a column, in the place where its search is
+    double step, low, high           # the minimum is between low and high
+    double slope, bend               # Σ C ℓ′ and Σ C ℓ″ at the step
+    double linear, square            # θ·d and d·d
+    double share                     # of C
+    double near                      # |φ′| that ends the search
+
+
+cdef bint advance(LineSearch* line) noexcept nogil:
+    """Whether φ′ is near 0; else Newton's step on φ′, or within the bracket where that leaves it."""
+    cdef double slope = line.share * line.slope + (line.linear + line.step * line.square)
+    cdef double bend = line.share * line.bend + line.square
+    cdef double newton = line.step
+    if fabs(slope) <= line.near:
+        return True
+    if slope < 0:
+        line.low = line.step
+    elif slope > 0:
+        line.high = line.step
+    if bend > 0:
+        newton = line.step - slope / bend
+    if line.low < newton < line.high:
+        line.step = newton
+    elif line.high < INFINITY:
+        line.step = 0.5 * (line.low + line.high)
+    else:
+        line.step = 2 * line.step
+    return False
+
+
+cdef bint advance_all(LineSearch* lines, Py_ssize_t K) noexcept nogil:
+    """Whether all are near; those that are stay."""
+    cdef Py_ssize_t k
+    cdef bint near = True
+    for k in range(K):
+        if not advance(&lines[k]):
+            near = False
+    return near
+
+
+cdef LineSearch* begin_lines(const double[:, ::1] lines, Py_ssize_t K) except NULL:
+    """Searches that begin at the step of 1; lines [4, K]: θ·d, d·d, shares of C and what is near."""
+    cdef Py_ssize_t k
+    cdef LineSearch* found
+    if lines.shape[0] != 4 or lines.shape[1] != K:
+        raise ValueError(f"lines do not fit {K} columns")
+    found = <LineSearch*>allocate_zeros(max(K, 1), sizeof(LineSearch))
+    if found == NULL:
+        raise MemoryError
+    for k in range(K):
+        found[k] = LineSearch(1, 0, INFINITY, 0, 0, lines[0, k], lines[1, k], lines[2, k], lines[3, k])
+    return found
+
+
+cdef void add_derivatives(const double[:, ::1] scores, const double[:, ::1] along, Sides sides,
+                          LineSearch* lines) noexcept nogil:
+    cdef Py_ssize_t i, k, K = scores.shape[1]
     cdef double z, u, xi, cost
     cdef bint own
     cdef RowSides row
-    cdef const int64_t[::1] ones = sides.ones
-    if not (along.shape[0] == sides.labels.shape[0] == n and found.shape[1] == K
-            and along.shape[1] == steps.shape[0] == sides.ones.shape[0] == K and found.shape[0] == 2):
-        raise ValueError(f"a direction, steps or derivatives do not fit [{n}, {K}] scores")
-    found[:, :] = 0
-    with nogil:
-        for i in range(n):
-            row = sides.of_row(i)
-            for k in range(K):
-                own = has_label(&row, ones[k], k)
-                z = 1.0 if own else -1.0
-                u = along[i, k]
-                cost = cost_of(&row, k, own)
-                xi = 1.0 - z * (scores[i, k] + steps[k] * u)
-                if xi > 0:
-                    found[0, k] -= 2 * cost * z * u * xi
-                    found[1, k] += 2 * cost * u * u
+    for k in range(K):
+        lines[k].slope = lines[k].bend = 0
+    for i in range(scores.shape[0]):
+        row = sides.of_row(i)
+        for k in range(K):
+            own = has_label(&row, sides.ones[k], k)
+            z = 1.0 if own else -1.0
+            u = along[i, k]
+            cost = cost_of(&row, k, own)
+            xi = 1.0 - z * (scores[i, k] + lines[k].step * u)
+            if xi > 0:
+                lines[k].slope -= 2 * cost * z * u * xi
+                lines[k].bend += 2 * cost * u * u
+
+
+def search_lines(const double[:, ::1] scores, const double[:, ::1] along, Sides sides not None,
+                 const double[:, ::1] lines, Py_ssize_t limit, double[::1] steps):
+    """The step of each column to the minimum of P(θ + αd), by at most `limit` evaluations of φ′ and φ″.
+
+    `lines`, [4, K], are θ·d, d·d, the column's share of C, and the |φ′| that ends its search.
+    """
+    cdef Py_ssize_t n = scores.shape[0], K = scores.shape[1], k
+    cdef LineSearch* at
+    cdef bint near = False
+    if not (along.shape[0] == sides.labels.shape[0] == n and along.shape[1] == steps.shape[0] == K
+            and sides.ones.shape[0] == K):
+        raise ValueError(f"a direction, or steps, do not fit [{n}, {K}] scores")
+    at = begin_lines(lines, K)
+    try:
+        while not near and limit > 0:
+            with nogil:
+                add_derivatives(scores, along, sides, at)
+                near = advance_all(at, K)
+            limit -= 1
+            look()
+        for k in range(K):
+            steps[k] = at[k].step
+    finally:
+        free(at)
 
 
 cdef inline double insensitive(double r, double epsilon) noexcept nogil:
@@ -151,19 +231,38 @@ def squared_insensitive(const double[:, ::1] scores, const double[::1] targets, 
             losses[0] += C[i] * zxi * zxi
 
 
-def insensitive_line_derivatives(const double[:, ::1] scores, const double[:, ::1] along, const double[::1] targets,
-                                 double epsilon, const double[::1] C, const double[::1] steps, double[:, ::1] found):
-    """φ′ and φ″ of the ε-insensitive loss at a step, into the lines of `found`, [2, 1]."""
-    cdef Py_ssize_t i, n = scores.shape[0]
+cdef void add_insensitive_derivatives(const double[:, ::1] scores, const double[:, ::1] along,
+                                      const double[::1] targets, double epsilon, const double[::1] C,
+                                      LineSearch* line) noexcept nogil:
+    cdef Py_ssize_t i
     cdef double u, zxi
+    line.slope = line.bend = 0
+    for i in range(scores.shape[0]):
+        u = along[i, 0]
+        zxi = insensitive(targets[i] - scores[i, 0] - line.step * u, epsilon)
+        if zxi != 0:
+            line.slope -= 2 * C[i] * u * zxi
+            line.bend += 2 * C[i] * u * u
+
+
+def search_insensitive_line(const double[:, ::1] scores, const double[:, ::1] along, const double[::1] targets,
+                            double epsilon, const double[::1] C, const double[:, ::1] lines, Py_ssize_t limit,
+                            double[::1] steps):
+    """The same of the ε-insensitive loss of one target."""
+    cdef Py_ssize_t n = scores.shape[0]
+    cdef LineSearch* at
+    cdef bint near = False
     prove_targets(n, scores.shape[1], targets, C)
-    if not (along.shape[0] == n and along.shape[1] == steps.shape[0] == found.shape[1] == 1 and found.shape[0] == 2):
-        raise ValueError(f"a direction, a step or derivatives do not fit [{n}, 1] scores")
-    found[:, :] = 0
-    with nogil:
-        for i in range(n):
-            u = along[i, 0]
-            zxi = insensitive(targets[i] - scores[i, 0] - steps[0] * u, epsilon)
-            if zxi != 0:
-                found[0, 0] -= 2 * C[i] * u * zxi
-                found[1, 0] += 2 * C[i] * u * u
+    if not (along.shape[0] == n and along.shape[1] == steps.shape[0] == 1):
+        raise ValueError(f"a direction, or a step, do not fit [{n}, 1] scores")
+    at = begin_lines(lines, 1)
+    try:
+        while not near and limit > 0:
+            with nogil:
+                add_insensitive_derivatives(scores, along, targets, epsilon, C, at)
+                near = advance(at)
+            limit -= 1
+            look()
+        steps[0] = at.step
+    finally:
+        free(at)

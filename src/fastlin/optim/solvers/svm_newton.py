@@ -38,7 +38,8 @@ from fastlin.optim.solvers.svm_steps import StepSolver
 from fastlin.runtime import parallel
 
 Floats = NDArray[np.float64]
-Columns = NDArray[np.int64]  # of a block, in which the problems of its labels are
+Columns = NDArray[np.int64] | slice  # of a block, in which the problems of its labels are; a slice: all of them
+ALL = slice(None)
 MAX_CG_ITERATIONS = 250
 CG_TOLERANCE = 0.05  # of the residual where CG is one call: 0.25 takes twice the steps
 MAX_SHORT_ROW = 20.0  # non-zeros: of rows no longer dual ascent takes longer, or as long,
@@ -127,7 +128,6 @@ class PrimalBlock:
 
     def begin(self, saved: CheckpointReader | None = None) -> None:
         """Scores, gradients and gaps of all labels where the weights are, or where a fit stood."""
-        columns = np.arange(len(self.ones))
         if saved is not None:
             saved.read_into("theta", self.theta)
             for name in ("gradient", "shares", "rising"):
@@ -136,24 +136,26 @@ class PrimalBlock:
             self.best, self.idle = saved.number("best"), saved.integer("idle", 0)
         with self.problem.block(0) as rows:
             if saved is None:
-                self._evaluate(rows, columns)
+                self._evaluate(rows, ALL, None if self.theta.any() else np.zeros(self.scores.shape))
             else:
-                self._infer(rows, columns)
-        self.gaps = 0.5 * _dots(self.gradient, self.gradient)
+                self._infer(rows, ALL)
+                self.gaps = 0.5 * _dots(self.gradient, self.gradient)
         self._install()
 
     def step(self) -> None:
         """A step of every label whose gap is not far below its share of the one wanted."""
         self.enough = FINAL_SHARE * self.tol * self.block.objective / len(self.gaps)
-        columns = np.flatnonzero(self.gaps > self.enough)
+        unfinished = self.gaps > self.enough
+        columns = ALL if unfinished.all() else np.flatnonzero(unfinished)
         self._raise_shares(columns)
+        gradient = self._gradient(columns)
         with self.problem.block(0) as rows:
             if self.fused:
-                direction, along = self._solve_fused(rows, columns)
+                direction, along = self._solve_fused(rows, columns, gradient)
             else:
-                direction = (self._solve_dense if self.dense else self._solve_cg)(rows, columns)
+                direction = (self._solve_dense if self.dense else self._solve_cg)(rows, columns, gradient)
                 along = self._scores_of(rows, direction)
-            steps = self._search(rows, columns, direction, along)
+            steps = self._search(rows, columns, gradient, direction, along)
             self.theta[:, columns] += steps * direction
             self._evaluate(rows, columns, self.scores[:, columns] + steps * along if self.fused else None)
         self.shares[columns] *= np.where((steps < SHORT_STEP) & ~self.rising[columns], LESS, 1.0)
@@ -172,6 +174,9 @@ class PrimalBlock:
 
     def _raise_shares(self, columns: Columns) -> None:
         """More of C for the labels whose gap is below their objective at the share that they have."""
+        if (self.shares[columns] == 1).all():
+            return
+        columns = np.arange(len(self.shares))[columns]
         prior = 0.5 * _dots(self.theta, self.theta)[columns]
         while True:
             shares, gradient = self.shares[columns], self._gradient(columns)
@@ -183,8 +188,10 @@ class PrimalBlock:
             self.shares[columns[ready]] = np.minimum(1.0, MORE * shares[ready])
 
     def _gradient(self, columns: Columns) -> Floats:
-        """Of some labels at their shares of C."""
+        """Of some labels at their shares of C, which is not to be changed."""
         shares = self.shares[columns]
+        if (shares == 1).all():
+            return self.gradient[:, columns]
         return shares * self.gradient[:, columns] + (1 - shares) * self.theta[:, columns]
 
     def _install(self) -> None:
@@ -211,7 +218,8 @@ class PrimalBlock:
 
     def _infer(self, rows: SegmentBlock, columns: Columns) -> Floats:
         """Objectives, residuals and curvatures of some labels by their scores; returns the residuals."""
-        scores, losses = np.ascontiguousarray(self.scores[:, columns]), np.empty(len(columns))
+        scores = np.ascontiguousarray(self.scores[:, columns])
+        losses = np.empty(scores.shape[1])
         residual, curvature = np.empty((2, *scores.shape))
         self._on(rows, columns, (svm_newton.squared_hinge, svm_newton.squared_insensitive), scores)(
             residual, curvature, losses
@@ -235,23 +243,23 @@ class PrimalBlock:
 
     def _scores_of(self, rows: SegmentBlock, theta: Floats) -> Floats:
         bias = self.scaling * theta[self.n] if self.scaling else np.zeros(theta.shape[1])
-        return parallel.scores(rows.rows, np.ascontiguousarray(theta[: self.n]), bias, None)
+        return parallel.scores(rows.rows, np.ascontiguousarray(theta[: self.n]), bias, 1)
 
     def _sums_of(self, rows: SegmentBlock, of_rows: Floats) -> Floats:
         """Xᵀ R, the intercept's column among X's."""
         sums = np.zeros((len(self.theta), of_rows.shape[1]))
-        parallel.backward(rows.rows, of_rows, sums[: self.n], None)
+        parallel.backward(rows.rows, of_rows, sums[: self.n], 1)
         if self.scaling:
             sums[self.n] = self.scaling * of_rows.sum(axis=0)
         return sums
 
-    def _solve_dense(self, rows: SegmentBlock, columns: Columns) -> Floats:
+    def _solve_dense(self, rows: SegmentBlock, columns: Columns, gradients: Floats) -> Floats:
         """−H⁻¹∇P of some labels, by Cholesky's decomposition; −∇P/diag(H) where rounding leaves none."""
         gram = GramRows(rows.rows.indptr, rows.rows.indices, rows.rows.values, self.n)
-        curvature, gradients = self._curvature(columns), self._gradient(columns)
+        curvature = self._curvature(columns)
         cross, direction = self._sums_of(rows, curvature), np.empty(gradients.shape)
         H, before = np.empty((0, 0)), np.empty(0)
-        for k in range(len(columns)):
+        for k in range(curvature.shape[1]):
             weights, gradient = np.ascontiguousarray(curvature[:, k]), gradients[:, k]
             if not np.array_equal(before, weights):
                 H, before = self._hessian(gram, weights, cross[:, k]), weights
@@ -271,16 +279,16 @@ class PrimalBlock:
         H[np.diag_indices(len(H))] += 1.0
         return H
 
-    def _solve_cg(self, rows: SegmentBlock, columns: Columns) -> Floats:
+    def _solve_cg(self, rows: SegmentBlock, columns: Columns, gradient: Floats) -> Floats:
         """The same by conjugate gradients, preconditioned by the diagonal, with a step for each label of its own."""
         squares = np.square(rows.rows.values, dtype=np.float64)
         curvature = self._curvature(columns)
         diagonal = self._sums_of(rows._replace(rows=replace(rows.rows, values=squares)), curvature)
         diagonal[self.n :] *= self.scaling
         inverse = 1 / (1 + diagonal)
-        r = -self._gradient(columns)
+        r = -gradient
         p, direction = inverse * r, np.zeros(r.shape)
-        size, gained, moves = _dots(r, p), np.zeros(len(columns)), np.ones(len(columns), np.bool_)
+        size, gained, moves = _dots(r, p), np.zeros(r.shape[1]), np.ones(r.shape[1], np.bool_)
         for iteration in range(MAX_CG_ITERATIONS):
             Hp = p + self._sums_of(rows, curvature * self._scores_of(rows, p))
             bend = _dots(p, Hp)
@@ -297,11 +305,11 @@ class PrimalBlock:
             p = y + np.divide(size, before, out=np.zeros(len(size)), where=moves) * p
         return direction
 
-    def _solve_fused(self, rows: SegmentBlock, columns: Columns) -> tuple[Floats, Floats]:
+    def _solve_fused(self, rows: SegmentBlock, columns: Columns, gradient: Floats) -> tuple[Floats, Floats]:
         """The same of the only label in one call, and its scores."""
         matrix, n = rows.rows, self.n
         view = CSRView(matrix.indptr, matrix.indices, matrix.values)
-        gradient, curvature = self._gradient(columns)[:, 0].copy(), self._curvature(columns)[:, 0]
+        gradient, curvature = gradient[:, 0].copy(), self._curvature(columns)[:, 0]
         ridge, diagonal = np.ones(len(gradient)), np.ones(len(gradient))
         add_gram_diagonal(view, curvature, diagonal[:n])
         if self.scaling:  # the intercept is that weight times the scaling
@@ -309,29 +317,22 @@ class PrimalBlock:
             gradient[n] /= self.scaling
             diagonal[n] = ridge[n] + curvature.sum()
         direction, along = np.empty(len(self.theta)), np.empty(len(curvature))
-        solve_gram(view, curvature, ridge, diagonal, gradient, n, CG_TOLERANCE, MAX_CG_ITERATIONS, direction, along)
+        tolerance = max(CG_TOLERANCE, float(np.sqrt(self.enough / self.gaps[0])))
+        solve_gram(view, curvature, ridge, diagonal, gradient, n, tolerance, MAX_CG_ITERATIONS, direction, along)
         if self.scaling:
             direction[n] /= self.scaling
         return direction[:, np.newaxis], along[:, np.newaxis]
 
-    def _search(self, rows: SegmentBlock, columns: Columns, direction: Floats, along: Floats) -> Floats:
+    def _search(
+        self, rows: SegmentBlock, columns: Columns, gradient: Floats, direction: Floats, along: Floats
+    ) -> Floats:
         """The step of some labels to the minimum of P on their lines: Newton's method on φ′, within a bracket."""
         linear, square = _dots(self.theta[:, columns], direction), _dots(direction, direction)
+        near = LINE_ACCURACY * np.abs(_dots(gradient, direction))
+        lines, steps = np.stack([linear, square, self.shares[columns], near]), np.empty(len(near))
+        kernels = svm_newton.search_lines, svm_newton.search_insensitive_line
         scores = np.ascontiguousarray(self.scores[:, columns])
-        kernels = svm_newton.line_derivatives, svm_newton.insensitive_line_derivatives
-        derivatives = self._on(rows, columns, kernels, scores, along)
-        first, found = np.abs(_dots(self._gradient(columns), direction)), np.empty((2, len(columns)))
-        low, high, steps = np.zeros(len(columns)), np.full(len(columns), np.inf), np.ones(len(columns))
-        for _ in range(MAX_TRIALS):
-            derivatives(steps, found)
-            slopes, bends = self.shares[columns] * found + (linear + steps * square, square)
-            near = np.abs(slopes) <= LINE_ACCURACY * first
-            if near.all():
-                break
-            low, high = np.where(slopes < 0, steps, low), np.where(slopes > 0, steps, high)
-            newton = steps - np.divide(slopes, bends, out=np.zeros(len(bends)), where=bends > 0)
-            middle = np.where(high < np.inf, 0.5 * (low + high), 2 * steps)
-            steps = np.where(near, steps, np.where((newton > low) & (newton < high), newton, middle))
+        self._on(rows, columns, kernels, scores, along)(lines, MAX_TRIALS, steps)
         return steps
 
 
