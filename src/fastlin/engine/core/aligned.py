@@ -11,5 +11,4 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[An
     """Zeros that begin at a cache line, so that fewer rows of weights straddle two."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(dtype).reshape(shape)
+    return np.ndarray(shape, dtype, raw, -raw.__array_interface__["data"][0] % 64)

@@ -122,6 +122,8 @@ cdef void add_squares(CSRView rows, const number* reals, const double* weights, 
     cdef Py_ssize_t i
     cdef int64_t p
     for i in range(rows.start, rows.stop):
+        if weights[i] == 0:
+            continue
         for p in range(rows.indptr[i], rows.indptr[i + 1]):
             sums[rows.indices[p]] += weights[i] * reals[p] * reals[p]
 

@@ -19,15 +19,15 @@ Measured (digits, unscaled, C = 1): full steps cycle; curvatures smoothed at the
 steps. Levenberg's damping takes 2–10 times as many.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.data.scratch import ScratchArray
+from fastlin.engine.core import passes
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.core.gram import add_gram_diagonal, solve_gram
 from fastlin.engine.solvers import svm_newton
@@ -136,9 +136,10 @@ class PrimalBlock:
             self.best, self.idle = saved.number("best"), saved.integer("idle", 0)
         with self.problem.block(0) as rows:
             if saved is None:
-                self._evaluate(rows, ALL, None if self.theta.any() else np.zeros(self.scores.shape))
+                scores = None if self.theta.any() else np.zeros(self.scores.shape)
+                self._evaluate(rows, ALL, self._sides(rows, ALL), scores)
             else:
-                self._infer(rows, ALL)
+                self._infer(rows, ALL, self._sides(rows, ALL))
                 self.gaps = 0.5 * _dots(self.gradient, self.gradient)
         self._install()
 
@@ -150,14 +151,15 @@ class PrimalBlock:
         self._raise_shares(columns)
         gradient = self._gradient(columns)
         with self.problem.block(0) as rows:
+            sides = self._sides(rows, columns)
             if self.fused:
                 direction, along = self._solve_fused(rows, columns, gradient)
             else:
                 direction = (self._solve_dense if self.dense else self._solve_cg)(rows, columns, gradient)
                 along = self._scores_of(rows, direction)
-            steps = self._search(rows, columns, gradient, direction, along)
+            steps = self._search(rows, columns, sides, gradient, direction, along)
             self.theta[:, columns] += steps * direction
-            self._evaluate(rows, columns, self.scores[:, columns] + steps * along if self.fused else None)
+            self._evaluate(rows, columns, sides, self.scores[:, columns] + steps * along if self.fused else None)
         self.shares[columns] *= np.where((steps < SHORT_STEP) & ~self.rising[columns], LESS, 1.0)
         before, gap = self.block.objective, self.block.gap
         self._install()
@@ -201,7 +203,7 @@ class PrimalBlock:
         block.bias[:] = self.theta[self.n] if self.scaling else 0.0
         block.objective, block.gap = float(self.objectives.sum()), float(self.gaps.sum())
         block.value = block.objective - block.gap
-        if not np.isfinite([block.objective, block.gap]).all():
+        if not (isfinite(block.objective) and isfinite(block.gap)):
             raise ValueError("the objective overflows: scale the features, or lower C and the weights of the rows")
         block.measured, block.finished = True, block.gap <= self.tol * block.objective
         block.visits = int(np.count_nonzero(self.curvature.any(axis=1)))
@@ -209,37 +211,36 @@ class PrimalBlock:
     def _curvature(self, columns: Columns) -> Floats:
         return np.ascontiguousarray(self.shares[columns] * self.curvature[:, columns])
 
-    def _evaluate(self, rows: SegmentBlock, columns: Columns, scores: Floats | None = None) -> None:
+    def _evaluate(
+        self, rows: SegmentBlock, columns: Columns, sides: svm_newton.Sides | None, scores: Floats | None = None
+    ) -> None:
         """Scores, if they are not given, gradients and gaps of some labels."""
         self.scores[:, columns] = self._scores_of(rows, self.theta[:, columns]) if scores is None else scores
-        residual = self._infer(rows, columns)
+        residual = self._infer(rows, columns, sides)
         self.gradient[:, columns] = self.theta[:, columns] + self._sums_of(rows, residual)
         self.gaps = 0.5 * _dots(self.gradient, self.gradient)
 
-    def _infer(self, rows: SegmentBlock, columns: Columns) -> Floats:
+    def _infer(self, rows: SegmentBlock, columns: Columns, sides: svm_newton.Sides | None) -> Floats:
         """Objectives, residuals and curvatures of some labels by their scores; returns the residuals."""
         scores = np.ascontiguousarray(self.scores[:, columns])
         losses = np.empty(scores.shape[1])
         residual, curvature = np.empty((2, *scores.shape))
-        self._on(rows, columns, (svm_newton.squared_hinge, svm_newton.squared_insensitive), scores)(
-            residual, curvature, losses
-        )
+        epsilon = self.problem.objective.epsilon
+        if epsilon is not None:
+            svm_newton.squared_insensitive(scores, rows.targets, epsilon, rows.C, residual, curvature, losses)
+        elif sides is not None:
+            svm_newton.squared_hinge(scores, sides, residual, curvature, losses)
         self.residual[:, columns], self.curvature[:, columns] = residual, curvature
         self.objectives[columns] = 0.5 * _dots(self.theta, self.theta)[columns] + losses
         return residual
 
-    def _on(
-        self, rows: SegmentBlock, columns: Columns, kernels: tuple[Callable[..., None], ...], *scores: Floats
-    ) -> Callable[..., None]:
-        """A kernel of scores of some labels, or of a target, with the rows."""
-        of_labels, of_targets = kernels
-        epsilon = self.problem.objective.epsilon
-        if epsilon is not None:
-            return partial(of_targets, *scores, rows.targets, epsilon, rows.C)
+    def _sides(self, rows: SegmentBlock, columns: Columns) -> svm_newton.Sides | None:
+        """The sides of the rows in the problems of some labels; None in regression."""
+        if self.problem.objective.epsilon is not None:
+            return None
         members = np.ascontiguousarray(self.block.members[:, columns])
         factors = np.ascontiguousarray(self.block.side_factors[:, columns])
-        sides = svm_newton.Sides(rows.labels, self.ones[columns], rows.C, rows.own_cost, members, factors)
-        return partial(of_labels, *scores, sides)
+        return svm_newton.Sides(rows.labels, self.ones[columns], rows.C, rows.own_cost, members, factors)
 
     def _scores_of(self, rows: SegmentBlock, theta: Floats) -> Floats:
         bias = self.scaling * theta[self.n] if self.scaling else np.zeros(theta.shape[1])
@@ -247,8 +248,12 @@ class PrimalBlock:
 
     def _sums_of(self, rows: SegmentBlock, of_rows: Floats) -> Floats:
         """Xᵀ R, the intercept's column among X's."""
-        sums = np.zeros((len(self.theta), of_rows.shape[1]))
-        parallel.backward(rows.rows, of_rows, sums[: self.n], 1)
+        sums, matrix = np.zeros((len(self.theta), of_rows.shape[1])), rows.rows
+        if self.fused:  # one block
+            indices, values = parallel.block_arrays(matrix, 0, len(matrix), np.float64)
+            passes.backward(matrix.indptr, indices, values, 0, len(matrix), of_rows, 0, self.n, sums[: self.n])
+        else:
+            parallel.backward(matrix, of_rows, sums[: self.n], 1)
         if self.scaling:
             sums[self.n] = self.scaling * of_rows.sum(axis=0)
         return sums
@@ -324,15 +329,24 @@ class PrimalBlock:
         return direction[:, np.newaxis], along[:, np.newaxis]
 
     def _search(
-        self, rows: SegmentBlock, columns: Columns, gradient: Floats, direction: Floats, along: Floats
+        self,
+        rows: SegmentBlock,
+        columns: Columns,
+        sides: svm_newton.Sides | None,
+        gradient: Floats,
+        direction: Floats,
+        along: Floats,
     ) -> Floats:
         """The step of some labels to the minimum of P on their lines: Newton's method on φ′, within a bracket."""
         linear, square = _dots(self.theta[:, columns], direction), _dots(direction, direction)
         near = LINE_ACCURACY * np.abs(_dots(gradient, direction))
-        lines, steps = np.stack([linear, square, self.shares[columns], near]), np.empty(len(near))
-        kernels = svm_newton.search_lines, svm_newton.search_insensitive_line
+        lines, steps = np.array([linear, square, self.shares[columns], near]), np.empty(len(near))
         scores = np.ascontiguousarray(self.scores[:, columns])
-        self._on(rows, columns, kernels, scores, along)(lines, MAX_TRIALS, steps)
+        epsilon = self.problem.objective.epsilon
+        if epsilon is not None:
+            svm_newton.search_insensitive_line(scores, along, rows.targets, epsilon, rows.C, lines, MAX_TRIALS, steps)
+        elif sides is not None:
+            svm_newton.search_lines(scores, along, sides, lines, MAX_TRIALS, steps)
         return steps
 
 
