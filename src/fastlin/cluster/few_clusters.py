@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastlin.cluster.kmeans_steps import ROUNDING, KMeansData, KMeansState, LloydStep, SoftStep, reciprocal
+from fastlin.cluster.kmeans_steps import ROUNDING, KMeansData, KMeansState, LloydStep, SoftStep, reciprocal, squares
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.engine.core.csr_view import CSRView
@@ -69,7 +69,17 @@ class FewClustersStep(LloydStep):
         self.sums[:] = centres.T  # of all columns in their order: rows are as they lay
 
     def centres(self) -> NDArray[np.float64]:
-        return np.ascontiguousarray((self.sums * self.scale).T)
+        """A column at a time: numpy takes five times as long over lines of three numbers."""
+        found = np.empty((self.K, len(self.sums)))
+        for column, factor, centre in zip(self.sums.T, self.scale, found, strict=True):
+            np.multiply(column, factor, out=centre)
+        return found
+
+    def settle(self) -> NDArray[np.float64]:
+        centres = self.centres()
+        self._spread(centres)
+        self.scale, self.squares = np.ones(self.K), squares(centres.T)
+        return centres
 
     def state_dict(self) -> State:
         return super().state_dict() | {"sums": np.ascontiguousarray(self.sums), "rest": self.rest}
@@ -82,11 +92,10 @@ class FewClustersStep(LloydStep):
     def assign(self) -> None:
         centres = self.padded, self.scale, self.shift
 
-        def work(block: RowBlock) -> NDArray[np.float64]:
-            found = few_clusters.assign_few(block.rows, *centres, block.weights, block.labels, block.best)
-            return np.array(found)
+        def work(block: RowBlock) -> list[float]:
+            return few_clusters.assign_few(block.rows, *centres, block.weights, block.labels, block.best)
 
-        found = sum(self.workers.map(work, self.jobs))
+        found = sum(map(np.array, self.workers.map(work, self.jobs)), np.zeros(2 + self.K))
         self.gain, self.n_changed, self.mass = float(found[0]), int(found[1]), found[2:]
 
     def distances(self) -> NDArray[np.float64]:

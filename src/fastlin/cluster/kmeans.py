@@ -248,6 +248,7 @@ class KMeans(CentreModel):
             monitor.report = model._reporter(step, factor)
             restarts = Restarts(monitor, options.n_init, LloydRun.state_dict, partial(LloydRun.restored, step))
             best = restarts.best(lambda: run_lloyd(step, begin, threshold, monitor, partial(tell, self)), generator)
+        monitor.forget("starts")  # which knows the monitor: nobody waits for a collection to free all of the rows
         model.cluster_centers_, model.labels_, model.inertia_ = best.centres, best.labels, factor * best.inertia
         model.objective_, model.history_, model.converged_ = factor * best.objective, best.history, best.converged
         model.n_iter_ = len(best.history)

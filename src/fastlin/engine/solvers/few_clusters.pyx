@@ -47,7 +47,32 @@ cdef extern from *:
     static inline double fastlin_rounded(double x) { volatile double y = x; return y; }
     FASTLIN_FOUR(fastlin_four_floats, float)
     FASTLIN_FOUR(fastlin_four_doubles, double)
+
+    /* Σ a², Σ b², Σ a b and Σ (after b − before a)² of each of four columns a and b; a becomes b. */
+    static void fastlin_four_take_over(double *old, const double *new_sums, ptrdiff_t n, const double *before,
+                                       const double *after, double *out)
+    {
+        for (int k = 0; k < FASTLIN_FOUR_STEPS; k++) {
+            const fastlin_four w = *(const fastlin_four *)(before + k), v = *(const fastlin_four *)(after + k);
+            fastlin_four first = {0}, second = {0}, both = {0}, moved = {0};
+            for (ptrdiff_t j = k; j < 4 * n; j += 4) {
+                const fastlin_four a = *(fastlin_four *)(old + j), b = *(const fastlin_four *)(new_sums + j);
+                const fastlin_four step = b * v - a * w;
+                first += a * a;
+                second += b * b;
+                both += a * b;
+                moved += step * step;
+                *(fastlin_four *)(old + j) = b;
+            }
+            *(fastlin_four *)(out + k) = first;
+            *(fastlin_four *)(out + 4 + k) = second;
+            *(fastlin_four *)(out + 8 + k) = both;
+            *(fastlin_four *)(out + 12 + k) = moved;
+        }
+    }
     """
+    void take_over_four "fastlin_four_take_over"(double*, const double*, Py_ssize_t, const double*, const double*,
+                                                 double*) noexcept nogil
     double rounded "fastlin_rounded"(double) noexcept nogil
     void score_four_floats "fastlin_four_floats"(double*, const double*, const int32_t*, const float*,
                                                  Py_ssize_t) noexcept nogil
@@ -189,27 +214,15 @@ def take_over_sums(double[:, ::1] old, const double[:, ::1] new, const double[::
 
     The old sums become the new ones.
     """
-    cdef double[4][FOUR] found
+    cdef double[4 * FOUR] found
     cdef double[FOUR] scale_before
     cdef double[FOUR] scale_after
-    cdef double step, a, b
-    cdef Py_ssize_t j, k, n, K = before.shape[0]
+    cdef Py_ssize_t k, n, K = before.shape[0]
     if not old.shape[0] == new.shape[0] or not old.shape[1] == new.shape[1] == FOUR or not K == after.shape[0] <= FOUR:
         raise ValueError(f"sums of {old.shape[0]} and {new.shape[0]} features do not fit {K} clusters of four")
     for k in range(FOUR):
         scale_before[k] = before[k] if k < K else 0.0
         scale_after[k] = after[k] if k < K else 0.0
-        for n in range(4):
-            found[n][k] = 0
     with nogil:
-        for j in range(old.shape[0]):
-            for k in range(FOUR):
-                a = old[j, k]
-                b = new[j, k]
-                step = b * scale_after[k] - a * scale_before[k]
-                found[0][k] += a * a
-                found[1][k] += b * b
-                found[2][k] += a * b
-                found[3][k] += step * step
-                old[j, k] = b
-    return [[found[n][k] for k in range(K)] for n in range(4)]
+        take_over_four(&old[0, 0], &new[0, 0], old.shape[0], scale_before, scale_after, found)
+    return [[found[FOUR * n + k] for k in range(K)] for n in range(4)]
