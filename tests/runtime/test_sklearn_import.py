@@ -1,19 +1,26 @@
 """What is imported before a model answers: scikit-learn without pandas and scipy.stats, which are there when wanted."""
 
+import contextlib
+import gc
 import importlib.util
 import subprocess
 import sys
 from types import ModuleType
 
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import fastlin
 from fastlin.runtime import sklearn_import
+from fastlin.runtime.collection_pause import paused_collection
 from fastlin.sequence import CRF, HMM, MEMM, StructuredPerceptron
 from fastlin.text.templates import ner
 
 SENTENCES, LABELS = [["the", "dog", "barks"], ["a", "cat", "ran"]], [["D", "N", "V"]] * 2
-HEAVY = "pandas", "scipy.stats", "scipy.special", "narwhals", "polars", "matplotlib"
+HEAVY = (
+    *("pandas", "scipy.stats", "scipy.special", "scipy.linalg", "scipy.interpolate", "narwhals", "polars"),
+    *("asyncio", "psutil", "matplotlib"),
+)
 
 
 def run(code, *arguments):
@@ -30,6 +37,82 @@ def test_a_tagger_of_a_file_answers_without_libraries_that_it_does_not_use(tagge
     )
     done = run(code, str(tmp_path / "tagger.fastlin"))
     assert done.stdout.splitlines() == ["['D', 'N', 'V']", "[]"], done.stderr
+
+
+def test_a_pipeline_of_a_file_answers_without_what_preprocessing_imports(tmp_path):
+    texts, labels = ["dog barks", "cat ran", "dog ran", "cat sat"], ["D", "C", "D", "C"]
+    pipeline = make_pipeline(fastlin.CountVectorizer(), fastlin.LogisticRegression()).fit(texts, labels)
+    fastlin.save(pipeline, tmp_path / "texts.fastlin")
+    code = (
+        "import sys, fastlin, gc\n"
+        "print(fastlin.load(sys.argv[1]).predict(['the dog sat', 'cat'])[:], gc.isenabled())\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = run(code, str(tmp_path / "texts.fastlin"))
+    assert done.stdout.splitlines() == ["['D' 'C'] True", "[]"], done.stderr
+
+
+def test_names_that_scikit_learn_took_from_stand_ins_do_what_the_real_ones_do():
+    code = (
+        "from fastlin.runtime.sklearn_import import DeferredName, import_sklearn\n"
+        "import_sklearn('sklearn.pipeline')\n"
+        "import sys, numpy as np\n"
+        "from sklearn import preprocessing\n"
+        "spline, data = preprocessing._polynomial.BSpline, preprocessing._data\n"
+        "assert type(spline) is type(data.boxcox) is DeferredName and 'scipy.interpolate' not in sys.modules\n"
+        "X = np.arange(1.0, 11.0)[:, np.newaxis]\n"
+        "made = preprocessing.SplineTransformer(degree=2, n_knots=3).fit(X)\n"
+        "power = preprocessing.PowerTransformer('box-cox').fit(X)\n"
+        "print(made.transform(X).sum(), np.allclose(power.inverse_transform(power.transform(X)), X))\n"
+        "print(preprocessing.PolynomialFeatures(3).fit_transform(X).shape)\n"
+        "from scipy.interpolate import BSpline\n"
+        "import scipy.sparse.linalg, scipy.special\n"
+        "class Own(spline): pass\n"
+        "assert issubclass(Own, BSpline) and isinstance(made.bsplines_[0], spline)\n"
+        "assert type(made.bsplines_[0]) is BSpline\n"
+        "from sklearn.utils import sparsefuncs\n"
+        "assert isinstance(scipy.sparse.linalg.aslinearoperator(X), sparsefuncs.LinearOperator)\n"
+    )
+    done = run(code)
+    assert done.stdout.splitlines() == ["10.0 True", "(10, 4)"], done.stderr
+
+
+@pytest.mark.parametrize("statement", ["import scipy.special._basic as it", "from scipy.special import _basic as it"])
+def test_what_lies_in_a_deferred_package_is_imported_with_the_real_one(statement):
+    code = (
+        "import sys\n"
+        "from fastlin.runtime import sklearn_import\n"
+        "assert 'scipy.special' not in sys.modules\n"
+        "modules = sklearn_import.stand_in(('scipy.special',))\n"
+        "from scipy.special import comb\n"
+        "assert 'scipy.special._basic' not in sys.modules\n"
+        f"{statement}\n"
+        "import scipy.special\n"
+        "assert it is sys.modules['scipy.special._basic'] and scipy.special is not modules[0]\n"
+        "assert it.comb(4, 2, exact=True) == comb(4, 2, exact=True) == 6\n"
+        "print('done')"
+    )
+    done = run(code)
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_collections_are_paused_for_those_who_have_some():
+    assert gc.isenabled()
+    with paused_collection():
+        with paused_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with contextlib.suppress(KeyError), paused_collection():
+        raise KeyError
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with paused_collection():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_who_asks_for_a_library_afterwards_has_the_real_one():

@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 from fastlin.registry import CLASSES, FUNCTIONS
+from fastlin.runtime.sklearn_import import import_sklearn
 from fastlin.storage.load_context import ModelFileError
 from fastlin.storage.model_codec import ModelCodec
 from fastlin.validation.parameter_kinds import ParameterTable
@@ -106,4 +107,5 @@ def function_of(name: Any) -> Any:
 
 
 def _found(module: str | None, name: Any) -> Any:
-    return getattr(importlib.import_module(str(module)), name)
+    found = import_sklearn if str(module).startswith("sklearn.") else importlib.import_module
+    return getattr(found(str(module)), name)

@@ -21,6 +21,7 @@ from fastlin.model_files.classes import (
     name_of_function,
     parameters_of,
 )
+from fastlin.runtime.collection_pause import paused_collection
 from fastlin.storage.archive import Arrays, read_archive, write_archive
 from fastlin.storage.json_values import JsonDecoder, JsonEncoder
 from fastlin.storage.load_context import LoadContext, ModelFileError
@@ -134,11 +135,12 @@ def load(
         It holds a model of another class than `kind`.
     """
     context = LoadContext(verify, max_bytes)
-    header, arrays = read_archive(path, KIND, mmap=mmap, context=context)
-    try:
-        model = restore_model(header, arrays, context)
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+    with paused_collection():
+        header, arrays = read_archive(path, KIND, mmap=mmap, context=context)
+        try:
+            model = restore_model(header, arrays, context)
+        except ModelFileError as error:
+            raise ModelFileError(f"{os.fspath(path)}: {error}") from None
     if kind is not None and not isinstance(model, kind):
         raise TypeError(f"{os.fspath(path)} holds a {type(model).__name__}, and kind asks for a {kind.__name__}")
     return model

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.core.gram import add_weighted_gram
@@ -56,9 +56,9 @@ def solve_positive(H: Floats, right: Floats) -> Floats | None:
     scale = np.sqrt(H.diagonal())
     if not (scale > 0).all() or not np.isfinite(scale).all():
         return None
-    factor, fault = dpotrf(H / scale / scale[:, np.newaxis], lower=True, overwrite_a=True)
+    factor, fault = scipy.linalg.lapack.dpotrf(H / scale / scale[:, np.newaxis], lower=True, overwrite_a=True)
     if fault:
         return None
-    solution, _ = dpotrs(factor, (right.T / scale).T, lower=True)
+    solution, _ = scipy.linalg.lapack.dpotrs(factor, (right.T / scale).T, lower=True)
     found: Floats = (solution.T / scale).T
     return found if np.isfinite(found).all() else None

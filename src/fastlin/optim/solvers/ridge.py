@@ -10,7 +10,7 @@ conjugate gradients on Hw = Aᵀt, all targets together, each with steps of its 
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.core.fit_monitor import FitMonitor
@@ -92,7 +92,7 @@ class SingularValues:
 
     def __init__(self, problem: RidgeProblem) -> None:
         A = problem.rows.matrix().toarray().astype(np.float64, copy=False) - problem.mean
-        _, values, self.V = linalg.svd(
+        _, values, self.V = scipy.linalg.svd(
             np.sqrt(problem.weights)[:, np.newaxis] * A, full_matrices=False, check_finite=False
         )
         kept = values > np.finfo(float).eps * max(A.shape) * values.max(initial=0)
