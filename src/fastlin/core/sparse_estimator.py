@@ -162,7 +162,7 @@ class SparseClassifier(ClassifierMixin, SparseEstimator):
             Labels as they were learnt, of the type of `classes_`.
         """
         codes = self._codes(self._checked_rows(X))
-        return self.classes_[codes]
+        return self.classes_.take(codes)
 
     @reads
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
