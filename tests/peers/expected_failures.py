@@ -33,6 +33,7 @@ DIFFERENT: Reasons = {
         "test_check_solver_option[LogisticRegressionCV]": f"{ANSWERS}: every solver that can takes an L1 norm",
         "test_liblinear_multiclass_raises[LogisticRegressionCV]": f"{ANSWERS}: liblinear names the best solver",
         "test_newton_cholesky_fallback_to_lbfgs": "no fallback is needed, and so no number of iterations of one",
+        "test_liblinear_dual_random_state": "a few short rows go by Newton's method, which has no random order",
         "test_logistic_regression_solvers": NEAR,
         "test_elastic_net_versus_sgd[0.1-0.001]": STEPS,
     },
@@ -73,7 +74,7 @@ DIFFERENT: Reasons = {
     },
 }
 MORE_THAN_ONE_IN_TWENTY = {  # so many, where they are more
-    "test_logistic": 16,
+    "test_logistic": 17,
     "test_naive_bayes": 10,
     "test_passive_aggressive": 8,
 }

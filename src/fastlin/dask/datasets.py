@@ -110,6 +110,11 @@ class ClusterPartitions:
         return [each.n_rows for each in self._facts]
 
     @property
+    def n_non_zeros(self) -> list[int]:
+        """Of each."""
+        return [each.n_non_zeros for each in self._facts]
+
+    @property
     def n_features(self) -> int:
         return len(self.features)
 

@@ -256,6 +256,7 @@ class PartitionFacts(NamedTuple):
     """What solvers ask of a partition's rows, once."""
 
     n_rows: int
+    n_non_zeros: int
     total_weight: float
     weight_range: tuple[float, float]
     largest: float
@@ -263,4 +264,5 @@ class PartitionFacts(NamedTuple):
 
 def partition_facts(part: Partition) -> PartitionFacts:
     likelihood: Any = part.likelihood
-    return PartitionFacts(part.design.n_rows, likelihood.total_weight, likelihood.weight_range, part.design.largest)
+    design = part.design
+    return PartitionFacts(design.n_rows, design.nnz, likelihood.total_weight, likelihood.weight_range, design.largest)

@@ -258,9 +258,9 @@ class TfidfTransformer(SparseOutput, TransformerMixin, Estimator, auto_wrap_outp
 
     def _transformed(self, X: Any, rows: CSRRows, copy: bool) -> Any:
         """The weights of X, whose proved rows these are."""
-        lent = sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data)
+        lent = rows.dense or (sp.issparse(X) and X.format == "csr" and np.may_share_memory(rows.values, X.data))
         dtype = np.dtype(np.float32 if getattr(X, "dtype", rows.values.dtype) == np.float32 else np.float64)
-        if lent and not copy and rows.values is X.data and X.data.flags.writeable:
+        if lent and not rows.dense and not copy and rows.values is X.data and X.data.flags.writeable:
             self._weigh(rows.indptr, rows.indices, rows.values, rows.values)
             return as_configured(X)
         counts = rows.values[: rows.nnz]
