@@ -52,8 +52,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _take_fitted(self, model: Self) -> Self:
         """Take over all that a copy has learnt, at once: until then, nothing has changed."""
-        self.__dict__ = {**model.__dict__, _LOCK: _learner_lock(self)}
+        self.__dict__ = self._content_of(model)
         return self
+
+    def _content_of(self, model: Self) -> dict[str, Any]:
+        """What `__dict__` is when all is taken over that a copy has learnt."""
+        return {**model.__dict__, _LOCK: _learner_lock(self)}
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super(Estimator, self._lasting()).__getstate__())

@@ -30,4 +30,5 @@ def run(
     order: NDArray[np.int64],
     position: int,
     budget: int,
+    changes: tuple[tuple[object, str, Any], ...] = (),
 ) -> tuple[int, bool]: ...

@@ -469,8 +469,12 @@ cdef int learn_from_nbest(OnlineTagger tagger, const int64_t* indptr, const int3
 
 
 def run(OnlineTagger tagger not None, CSRView tokens not None, const int64_t[::1] sequences,
-        TokenLabels labels not None, double largest, const int64_t[::1] order, Py_ssize_t position, int64_t budget):
+        TokenLabels labels not None, double largest, const int64_t[::1] order, Py_ssize_t position, int64_t budget,
+        tuple changes=()):
     """Learn from the sequences `order` from `position` on, while the budget of multiply–adds lasts.
+
+    `changes`: objects, names of attributes and their values, which are set right before: a signal handler sees both or
+    neither.
 
     No value is beyond ±largest. Returns the position that is next, and whether a step there would carry the numbers out
     of range: then it was not taken.
@@ -481,6 +485,10 @@ def run(OnlineTagger tagger not None, CSRView tokens not None, const int64_t[::1
     labels.check_sequences(sequences.shape[0] - 1)
     if labels.sets.K > tagger.chain.K or (labels.partial and labels.sets.K != tagger.chain.K):
         raise ValueError(f"labels of {labels.sets.K} do not fit weights of {tagger.chain.K}")
+    before = []                                           # what is freed may run Python code: later
+    for changed, name, value in changes:
+        before.append(getattr(changed, name))
+        setattr(changed, name, value)
     with nogil:
         if tokens.single:
             position = learn_sequences(tagger, tokens, <const float*>tokens.values, &sequences[0], labels, largest,

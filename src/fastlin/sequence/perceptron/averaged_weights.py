@@ -19,6 +19,7 @@ from fastlin.sequence.weight_layout import HybridLayout
 
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
+Changes = tuple[tuple[object, str, Any], ...]  # objects, names of their attributes, and values
 
 # The struct of engine/chain/tagger_online.pyx, field by field.
 COUNTERS = np.dtype(
@@ -293,17 +294,23 @@ class TrainingSequences(NamedTuple):
             raise ValueError(f"the weights are of {n_features} features and {n_labels} labels, the tokens of more")
 
     def run_epoch(
-        self, state: AveragedWeights, tagger: tagger_online.OnlineTagger, choose: Callable[[], NDArray[np.int64]],
-        overflow_message: Callable[[int], str],
+        self, state: AveragedWeights, tagger: tagger_online.OnlineTagger,
+        choose: Callable[[], tuple[NDArray[np.int64], Changes]], overflow_message: Callable[[int], str],
     ) -> None:  # fmt: skip
-        """Learn from the sequences in the order chosen; ValueError, with that message, before a step would overflow."""
+        """Learn from the sequences in the order chosen; ValueError, with that message, before a step would overflow.
+
+        What changes with the first steps, as `choose` says, nobody sees without them.
+        """
         position, overflow, order = 0, False, np.empty(0, np.int64)
         tokens = CSRView(self.indptr, self.indices, self.values)
 
         def step() -> tuple[int, bool]:
             nonlocal order
-            order = order if position else choose()  # beside the first steps, which nobody sees without what it changes
-            return tagger_online.run(tagger, tokens, self.starts, self.labels, self.largest, order, position, BUDGET)
+            changes: Changes = ()
+            if not position:
+                order, changes = choose()
+            data = tokens, self.starts, self.labels, self.largest
+            return tagger_online.run(tagger, *data, order, position, BUDGET, (*changes, (state, "_cached", None)))
 
         while position < len(self) and not overflow:
             position, overflow = state.change(step)

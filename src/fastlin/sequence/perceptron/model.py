@@ -28,6 +28,7 @@ from fastlin.sequence.one_sentence import FrozenWeights
 from fastlin.sequence.partial_labels import LabelCodes, as_partly_labelled
 from fastlin.sequence.perceptron.averaged_weights import (
     AveragedWeights,
+    Changes,
     SavedWeights,
     TaggerEpochState,
     TrainingSequences,
@@ -305,7 +306,9 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
             state = model._state.grown(tokens.rows.n_columns, label_positions(known, self.classes_), len(known))
             model._install(state, model._generator)
         try:
-            monitor = model._run_epochs(training, 1, None, None if first else lambda: self._take_fitted(model))
+            monitor = model._run_epochs(
+                training, 1, None, None if first else lambda: ((self, "__dict__", self._content_of(model)),)
+            )
         except BaseException as error:
             if not first or isinstance(error, KeyboardInterrupt):  # whole steps have been taken, and stay
                 self._take_fitted(model._record([], converged=False))
@@ -345,12 +348,12 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
         training: TrainingSequences,
         most: int,
         tol: float | None,
-        begin: Callable[[], Any] | None = None,
+        changes: Callable[[], Changes] | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> FitMonitor:
-        """Run epochs; returns what they were like. `begin` comes right before the first step.
+        """Run epochs; returns what they were like. The `changes` come right before the first step.
 
-        What is already known to readers learns on in place: `begin` makes the names and labels known for which there
+        What is already known to readers learns on in place: the changes make the names and labels known for which there
         are weights then, so that no reader has the one without the other.
         """
         state, n = self._state, len(training)
@@ -360,12 +363,11 @@ class StructuredPerceptron(CRFsuiteAttributes, SequenceModel):
         monitor.register_run("epochs", TaggerEpochState(state, generator))
         counters, tagger = state.counters, state.tagger(self._rule(training))
 
-        def choose() -> NDArray[np.int64]:
-            if begin is not None:
-                begin()
+        def choose() -> tuple[NDArray[np.int64], Changes]:
             for name in ("updates", "wrong", "loss"):
                 counters[name] = 0
-            return generator.permutation(n) if self.shuffle else np.arange(n)
+            order = generator.permutation(n) if self.shuffle else np.arange(n)
+            return order, () if changes is None else changes()
 
         while not monitor.should_stop:
             monitor.maybe_save()
