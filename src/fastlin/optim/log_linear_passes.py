@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.csr_view import CSRView
-from fastlin.engine.core.gram import add_gram_diagonal, solve_gram
+from fastlin.engine.core.gram import solve_gram
 from fastlin.optim.design import Design
 from fastlin.optim.gram import GramRows, mirror
 from fastlin.optim.partitions import Blocks, Partition, PerRowArrays, column_blocks, instance_blocks
-from fastlin.optim.weight_layouts import DenseWeights, WeightLayout
-from fastlin.runtime import parallel
+from fastlin.optim.weight_layouts import WeightLayout
 
 Vector = NDArray[Any]
 Fill = Callable[..., float]  # fill(partition, residual, *arguments) writes residuals; what it returns is added up
@@ -43,11 +42,6 @@ class LogLinearModel:
         step = self.layout.weights_per_feature
         mean = self.mean[span] if len(self.mean) else self.mean
         return mean, self.precision[span.start // step : span.stop // step], step
-
-    @property
-    def is_one_column(self) -> bool:
-        """Whether a weight is that of a feature, and a row has one score."""
-        return isinstance(self.layout, DenseWeights) and self.layout.width == 1
 
     def scores(self, design: Design, theta: Vector, start: int, stop: int) -> NDArray[np.float64]:
         """X θ of a block of rows."""
@@ -240,10 +234,6 @@ def diagonal(part: Partition, model: LogLinearModel, theta: Vector, sums: Vector
         loss(part, model, theta)
     design, n = part.design, model.n_weights
     variances = part.likelihood.variances(part.map(model.shares))
-    if model.is_one_column and design.nnz + design.n_rows <= parallel.BLOCK_WORK:  # squares are not written out
-        add_gram_diagonal(CSRView(design.indptr, design.indices, design.values), variances[:, 0], sums[:n])
-        sums[n:] += model.sum_over_rows(part, variances)
-        return
     squares = np.empty(design.nnz)
 
     def backward(low: int, high: int) -> None:
@@ -252,6 +242,8 @@ def diagonal(part: Partition, model: LogLinearModel, theta: Vector, sums: Vector
         model.layout.backward(design, squares, variances, low, high, sums[span], more=not part.starts_sums)
 
     over_columns(part, model, backward)
+    if part.starts_sums:
+        sums[n:] = 0
     sums[n:] += model.sum_over_rows(part, variances)
 
 
