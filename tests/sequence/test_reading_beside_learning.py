@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -315,6 +316,22 @@ def test_a_child_sees_a_whole_state(name):
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     stop.set()
     thread.join(60)
+
+
+def test_what_is_freed_while_a_model_learns_may_read():
+    """What the last state kept goes when the next one comes: names and weights are of one of them then, too."""
+    make, steps, seen = ONLINE["mira of templates"], [sentences(seed) for seed in range(1, 12)], []
+    told = {state[0] for state in states(make, steps)[1]}
+    model = make().partial_fit(*sentences(0))
+    for step in steps:
+        model.predict(QUESTIONS)
+        kept = weakref.ref(
+            model._derived, lambda _: seen.append(np.concatenate(model.predict_marginals(QUESTIONS)).tobytes())
+        )
+        model.partial_fit(*step)
+        assert kept() is None
+    assert len(seen) == len(steps)
+    assert set(seen) <= told
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without timers")
