@@ -151,6 +151,19 @@ def test_templates_that_have_learnt_more_are_refused():
         model.predict_one(X[0])
 
 
+@pytest.mark.parametrize("weights", ["observed", "dense"])
+def test_scores_are_those_of_many_to_the_last_bit(weights):
+    """With values whose products are rounded: paths that are equally good would differ by less."""
+    rng = np.random.default_rng(0)
+    X, y = dictionaries()
+    x = [{name: rng.normal() for name in token} for sentence in X for token in sentence][:100]
+    model = CRF(c2=0.1, weights=weights).fit(X, y)
+    rows, model = model._tokens([x], None), model._snapshot()
+    reader, tagger = model._freeze()._workspace()
+    assert tagger.score(*reader.read(x))
+    np.testing.assert_array_equal(tagger.scores(), model._potential()(rows, 0, len(x)).scores)
+
+
 def test_long_sentences_and_many_features():
     X, y = dictionaries()
     model = CRF(c2=0.1).fit(X, y)
@@ -200,6 +213,8 @@ def test_what_is_changed_of_a_memm_is_seen():
         lambda: model.transitions_.__setitem__((slice(None), 1), 40.0),
         lambda: model.start_.__setitem__(2, 90.0),
         lambda: setattr(model, "coef_", -30 * model.coef_),
+        lambda: setattr(model, "coef_", np.ascontiguousarray(model.coef_)),
+        lambda: model.coef_.__imul__(-1),
         lambda: model.set_params(decoder="greedy"),
     ):
         change()

@@ -14,6 +14,7 @@ import numpy as np
 
 from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.core.csr cimport real, score_row
+from fastlin.engine.core.observed_weights cimport add_observed
 from fastlin.engine.chain.chain cimport Chain, allocate_doubles, chain_from_arrays
 from fastlin.engine.chain.viterbi cimport viterbi
 from fastlin.engine.chain.viterbi_dense cimport backtrack_dense, viterbi_forward_dense
@@ -142,6 +143,8 @@ cdef class SentenceTagger:
         cdef int64_t p, m, most = 0
         cdef double* s
         cdef const double* x
+        cdef const int32_t* pair_labels = &self.labels[0] if self.sparse and self.labels.shape[0] else NULL
+        cdef const double* theta = &self.theta[0] if pair_labels != NULL else NULL
         self.n = 0
         if not (0 <= n < indptr.shape[0] and indptr[0] == 0 and indptr[n] <= indices.shape[0]
                 and (values is None or indptr[n] <= values.shape[0])):
@@ -163,7 +166,7 @@ cdef class SentenceTagger:
                 continue
             x = self.values if values is None else &values[p]
             if self.sparse:
-                self.add_pairs(&indices[p], x, m, s)
+                add_observed(&indices[p], x, m, &self.starts[0], pair_labels, theta, s)
             elif self.single:
                 score_table(&self.floats[0, 0], self.K, &indices[p], x, m, <float*>self.raw, s)
             else:
@@ -174,12 +177,6 @@ cdef class SentenceTagger:
                     return False
         self.n = n
         return True
-
-    cdef void add_pairs(self, const int32_t* indices, const double* values, int64_t m, double* s) noexcept nogil:
-        cdef int64_t p, q
-        for p in range(m):
-            for q in range(self.starts[indices[p]], self.starts[indices[p] + 1]):
-                s[self.labels[q]] += values[p] * self.theta[q]
 
     def scores(self):
         """The scores of the tokens, [n, K]; a new array."""

@@ -53,13 +53,30 @@ def find_observed_pairs(const int64_t[::1] indptr, const int32_t[::1] rows, cons
             starts[j + 1] = q
 
 
+cdef inline void add_feature(const int64_t* starts, int32_t j, double x, const int32_t* labels, const real* theta,
+                             double* s) noexcept nogil:
+    """s_k += x θ_q over the labels k of feature j."""
+    cdef int64_t q
+    for q in range(starts[j], starts[j + 1]):
+        s[labels[q]] += x * theta[q]
+
+
+cdef void add_observed(const int32_t* indices, const double* values, int64_t m, const int64_t* starts,
+                       const int32_t* labels, const double* theta, double* scores) noexcept nogil:
+    """Add what the m features of a row say, in the bits of `forward`: builds of other modules may round otherwise."""
+    cdef int64_t p
+    for p in range(m):
+        add_feature(starts, indices[p], values[p], labels, theta, scores)
+
+
 def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[::1] values,
             Py_ssize_t start, Py_ssize_t stop, const int64_t[::1] starts, const int32_t[::1] labels,
             const real[::1] theta, const double[::1] bias, double[:, ::1] scores):
     """scores[i − start] of the rows, where `values` and `indices` begin at row `start`."""
     cdef Py_ssize_t k, K = scores.shape[1]
     cdef int64_t i, p, q, base = indptr[start], end = indptr[stop] - base
-    cdef double x
+    cdef const int32_t* pair_labels = &labels[0] if labels.shape[0] else NULL
+    cdef const real* weights = &theta[0] if theta.shape[0] else NULL
     cdef double* s
     with nogil:
         for i in range(start, stop):
@@ -74,9 +91,7 @@ def forward(const int64_t[::1] indptr, const int32_t[::1] indices, const number[
                         prefetch(&labels[q])
                     if p + 2 * PREFETCH_AHEAD < end:
                         prefetch(&starts[indices[p + 2 * PREFETCH_AHEAD]])
-                x = values[p]
-                for q in range(starts[indices[p]], starts[indices[p] + 1]):
-                    s[labels[q]] += x * theta[q]
+                add_feature(&starts[0], indices[p], values[p], pair_labels, weights, s)
 
 
 def backward(const int64_t[::1] indptr, const int32_t[::1] rows, const number[::1] values,
