@@ -363,10 +363,11 @@ class MEMM(SequenceModel):
         return known["coef_"], known["start_"], known["transitions_"], *frozen_features(known)
 
     def _frozen_weights(self) -> FrozenWeights:
-        chain, watched = self._chain(), [self.start_, self.transitions_]
-        if chain.start is not self.start_ or chain.transitions is not self.transitions_:
-            raise ValueError("tables of another type are copied, and changes of theirs not seen")
-        weights, find_offsets = self._by_feature(), LocalNormaliser(chain)
+        chain, watched, weights = self._chain(), [self.start_, self.transitions_], self._by_feature()
+        copied = chain.start is not self.start_ or chain.transitions is not self.transitions_
+        if copied or not np.may_share_memory(weights, np.asarray(self.coef_)):
+            raise ValueError("tables of another type or order are copied, and changes of theirs not seen")
+        find_offsets = LocalNormaliser(chain)
 
         def normalise(scores: NDArray[np.float64]) -> NDArray[np.float64]:
             offsets = find_offsets(scores, None)
