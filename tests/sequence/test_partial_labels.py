@@ -325,3 +325,12 @@ def test_something_must_be_known(make):
         make().fit([["a", "b"], ["c"]], [[None, None], [None]])
     with pytest.raises(ValueError, match="labels other numbers"):
         make().fit([["a", "b"], ["c"]], [[1, -1], [1]])
+
+
+@pytest.mark.parametrize("make", [CRF, MEMM, StructuredPerceptron, HMM])
+@pytest.mark.parametrize("labels", [["a", "b"], [3, 4]])
+def test_none_stands_for_the_labels_of_an_empty_sequence(make, labels):
+    X = [["u", "v"], [], ["v"]]
+    known = make().fit(X, [labels, None, labels[1:]])
+    assert known.classes_.tolist() == labels
+    assert known.predict(X) == make().fit(X, [labels, [], labels[1:]]).predict(X)

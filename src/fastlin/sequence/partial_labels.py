@@ -146,7 +146,8 @@ def as_partly_labelled(y: Any, tokens: Tokens) -> tuple[NDArray[Any] | None, Lab
     flat = None if _are_strings(y) else _flat(y, tokens)
     if flat is None or not _partial(flat):  # what is no list of labels is refused for what it is
         labels = LabelEncoder()
-        codes = labels.learn(y, tokens)
+        beside_none = flat and any(part is None for part in y)  # None says of an empty sequence what an empty list does
+        codes = labels.learn(flat if beside_none else y, tokens)
         return labels.classes_, LabelCodes(codes, len(labels))
     said = [_said(label, tokens, place) for place, label in enumerate(flat)]
     sizes = np.fromiter(map(len, said), np.int64, len(said))
