@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -46,6 +47,8 @@ class Sentences(CountedFiles):
         reader = read_conll(self.open(stage), **self._reading)
         seen = 0
         for block in reader.blocks():
+            if not seen and block:
+                self._warn_of_text(block[0])
             seen += len(block)
             stage.note = f"{seen:,} sentences"
             yield (
@@ -57,6 +60,18 @@ class Sentences(CountedFiles):
         report_skipped(reader.skipped)
         if not seen and self._labelled:
             raise UserError(f"{self.name}: there are no sentences")
+
+    def _warn_of_text(self, sentence: Sentence) -> None:
+        """Of what is to be tagged and has more columns than was learnt from: they may be the words of a text."""
+        learnt, form = self._learnt, sentence.form
+        if learnt is None or form is None or self._labelled or not self._as_learnt or form.between == "\t":
+            return
+        if form.width > learnt.width:
+            warnings.warn(
+                f"{self.name}: there are {form.width} columns, and the model has learnt from {learnt.width}: "
+                "text with a sentence on each line is read with --format lines",
+                stacklevel=1,
+            )
 
 
 class TextSentence(list[tuple[str]]):
