@@ -179,7 +179,9 @@ def test_text_with_a_sentence_on_each_line(shell, place, tmp_path):
     assert "--label is of sentences in columns" in wrong
     assert "needs --format lines" in shell.wrong("tag", "predict", "-m", tmp_path / "m", "--tokens", "blanks", stdin="")
     told = shell("tag", "predict", "-m", tmp_path / "m", stdin="the old dog sees this.\n").err
-    assert "there are 5 columns, and the model has learnt from 3: text with a sentence on each line is read with" in told
+    assert (
+        "there are 5 columns, and the model has learnt from 3: text with a sentence on each line is read with" in told
+    )
     assert not shell("tag", "predict", place / "train.tsv", "-m", tmp_path / "m").err
     of_two = shell.wrong("tag", "predict", "-m", place / "crf.fastlin", "--format", "lines", stdin=text_)
     assert "column 1" in of_two

@@ -1,5 +1,9 @@
 """A frozen predictor says what its pipeline says, of one text or of many, whatever is learnt afterwards."""
 
+import copy
+import functools
+import pickle
+
 import numpy as np
 import pytest
 import sklearn.linear_model
@@ -39,14 +43,20 @@ VECTORIZERS = {
 }
 
 
+@functools.cache
+def fitted(vectorizer, classifier, n_labels):
+    """A pipeline and its predictor."""
+    y = LABELS if n_labels == 3 else np.arange(len(LABELS)) % 2
+    pipeline = make_pipeline(VECTORIZERS[vectorizer](), CLASSIFIERS[classifier]()).fit(TEXTS, y)
+    return pipeline, TextPredictor(pipeline)
+
+
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("vectorizer", VECTORIZERS)
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)))
 def test_labels_are_those_of_the_pipeline(vectorizer, classifier, n_labels, texts):
-    y = LABELS if n_labels == 3 else np.arange(len(LABELS)) % 2
-    pipeline = make_pipeline(VECTORIZERS[vectorizer](), CLASSIFIERS[classifier]()).fit(TEXTS, y)
-    frozen = TextPredictor(pipeline)
+    pipeline, frozen = fitted(vectorizer, classifier, n_labels)
     texts = [*texts, *TEXTS]
     expected = pipeline.predict(texts)
     np.testing.assert_array_equal(frozen.predict(texts), expected, strict=True)
@@ -63,6 +73,16 @@ def test_what_is_learnt_afterwards_changes_nothing():
     np.testing.assert_array_equal(frozen.predict(TEXTS), before)
     pipeline.fit(TEXTS[:4], ["x", "y", "x", "y"])
     np.testing.assert_array_equal(frozen.predict(TEXTS), before)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_copies_say_the_same(classifier):
+    pipeline = make_pipeline(TfidfVectorizer(), CLASSIFIERS[classifier]()).fit(TEXTS, LABELS)
+    frozen, expected = TextPredictor(pipeline), pipeline.predict(TEXTS)
+    pipeline.fit(TEXTS[:4], ["x", "y", "x", "y"])
+    for twin in (pickle.loads(pickle.dumps(frozen)), copy.deepcopy(frozen), copy.copy(frozen)):
+        np.testing.assert_array_equal(twin.predict(TEXTS), expected)
+        assert twin.predict_one(TEXTS[0]) == frozen.predict_one(TEXTS[0])
 
 
 def test_no_texts_have_no_labels():
