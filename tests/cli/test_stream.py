@@ -167,10 +167,11 @@ def test_weights_of_rows(shell, tmp_path):
 
 
 def test_pipes_and_what_is_imported(tmp_path):
-    """A pipe is read once if its labels are given, else kept; and scikit-learn is never imported."""
+    """A pipe is read once if its labels are given, else kept; and neither scikit-learn nor joblib is imported."""
     labels, texts = documents(2, seed=4)
     vectorizer, learner = in_memory(labels, texts)
-    code = "import sys; from fastlin.cli import main; main(sys.argv[1:]); print('sklearn' in sys.modules)"
+    code = "import sys; from fastlin.cli import main; main(sys.argv[1:]); "
+    code += "print(bool({'sklearn', 'joblib'} & {*sys.modules}))"
     for more in ([], ["--labels", "label 1,label 0"]):
         words = [
             "train",

@@ -11,7 +11,9 @@ import pytest
 
 from fastlin.data import ReadError, read
 from fastlin.data.readers import delimited, line_formats
+from fastlin.data.readers.parsed_records import NumberedLabels
 from fastlin.engine.text.records import FieldReader, ObjectReader, skip_lines
+from fastlin.engine.text.vectorizer import StringSlices
 
 HOSTILE = "abc ,\t\"\n\r\\'é😀\0x{}[]:\u2028\x0b\x1c"
 PIECES = [
@@ -95,16 +97,19 @@ def some_file(rng, form):
     return (b"\xef\xbb\xbf" if rng.random() < 0.1 else b"") + bytes(data)
 
 
-def outcome(data, form, **options):
+def outcome(data, form, in_place=False, **options):
     """All that a reader gives: rows, and what was left out; or the error."""
     rows, lines = [], []
     reader = read(io.BytesIO(data), form, **options)
+    reader.in_place = in_place
     try:
         for found in reader:
             n = len(found.texts)
             weights = [None] * n if found.weights is None else found.weights.tolist()
             kept = [list(map(repr, values)) for values in (found.columns or {}).values()]
             rows += zip(map(repr, found.texts), found.labels or [None] * n, weights, *kept, strict=True)
+            if isinstance(found.labels, NumberedLabels):
+                assert found.labels.distinct() == set(found.labels)
             lines.append(found.line)
     except ValueError as error:
         return type(error), str(error)
@@ -123,6 +128,7 @@ def test_the_engine_reads_what_the_parsers_read(form, monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(delimited, "SPLIT_BYTES", 1)  # the engine has the rest
             found = outcome(data, form, **options)
+            assert outcome(data, form, in_place=True, **options) == found, (data, options)
             patched.setattr(delimited, "SPLIT_BYTES", 1 << 30)
             patched.setattr(delimited, "delimited_columns", lambda *_, **__: None)
             patched.setattr(line_formats, "delimited_columns", lambda *_, **__: None)
@@ -190,6 +196,26 @@ def test_the_engine_goes_on_behind_what_is_malformed(bad, monkeypatch):
     assert sum(len(block.texts) for block in reader) == 16_000
     assert [error.line for error in reader.skipped.first] == [8_002]
     assert len(parsed) < 1_000
+
+
+def test_texts_are_left_where_they_lie():
+    """Of fields that stand in a file as they are, no string is made before somebody asks for it."""
+    lines = b"label,text\nb,one two\n" + b'a,"x, y"\n"b""",caf\xc3\xa9\na,"q""q"\n,\n' * 3
+    reader = read(io.BytesIO(lines), "csv", block=60)
+    reader.in_place = True
+    first, *others = reader
+    assert isinstance(first.texts, list)  # which the parser looked at, for the header
+    for found in others:
+        assert isinstance(found.texts, StringSlices)
+        assert isinstance(found.labels, NumberedLabels)
+        assert set(found.texts.others.values()) <= {"café", 'q"q'}
+        assert found.texts.mapped(str.upper)[0] == (
+            found.texts[0].upper() if 0 in found.texts.others else found.texts[0]
+        )
+        with pytest.raises(IndexError):
+            found.texts[len(found.texts)]
+    rows = [pair for found in [first, *others] for pair in zip(found.labels, found.texts, strict=True)]
+    assert rows == [("b", "one two"), *[("a", "x, y"), ('b"', "café"), ("a", 'q"q'), ("", "")] * 3]
 
 
 def test_strings_that_nobody_wants_are_not_kept():

@@ -113,6 +113,7 @@ class InputSource:
         found = {self.format or BY_SUFFIX.get(file.suffix) for file in self._files}
         self._form = found.pop() if len(found) == 1 else None  # None: the reader says what is wrong with it
         self.reading = reading.options_of(options, self._form, labelled)
+        self.in_place = False  # whether texts may lie where they were read, for the engine
         self._labelled = labelled
         self._streams: list[CountedStream] = []
         self._spool = _spooled() if piped and again else None
@@ -177,6 +178,7 @@ class InputSource:
                 yield Block(rows.matrix(), y, weights if len(weights) else None, None, self.stored, start)
             return
         reader = read(self.open(stage), self.format, **self.reading)
+        reader.in_place = self.in_place
         seen = 0
         try:
             for block in reader:

@@ -7,6 +7,7 @@ read twice.
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from fastlin.cli.inputs import InputSource, labels_of
 from fastlin.cli.progress import Progress
 from fastlin.cli.summary import tell
 from fastlin.data import Block, Documents
+from fastlin.data.readers.parsed_records import NumberedLabels
 from fastlin.linear.sgd_parameters import SGDParameters
 from fastlin.linear.streamed_sgd import StreamedSGD
 from fastlin.runtime.progress import Stage
@@ -43,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     with InputSource(options.files, options, again=options.labels is None) as source:
         if source.stored:
             raise UserError(f"--stream reads texts, and {source.name} is a stored corpus of rows")
-        source.reading["block"] = BLOCK_BYTES
+        source.reading["block"], source.in_place = BLOCK_BYTES, True
         classes = labels_in(source, progress) if options.labels is None else np.unique(options.labels)
         learner = StreamedSGD(parameters, hashing.n_features, classes)
         with progress.stage(f"learning from {source.name}", source.bytes) as stage:
@@ -91,7 +93,8 @@ def labels_in(source: InputSource, progress: Progress) -> NDArray[np.str_]:
     found: set[str] = set()
     with progress.stage(f"labels of {source.name}", source.bytes) as stage:
         for block in source.blocks(stage):
-            found.update(labels_of(texts_of(block, source.name), source.name))
+            labels = labels_of(texts_of(block, source.name), source.name)
+            found.update(labels.distinct() if isinstance(labels, NumberedLabels) else labels)
     if "" in found:
         raise UserError("some documents have an empty label, which is none; semi-nb learns from them")
     if len(found) < 2:
@@ -101,19 +104,38 @@ def labels_in(source: InputSource, progress: Progress) -> NDArray[np.str_]:
 
 def learn(learner: StreamedSGD, rows_of: TextHasher, source: InputSource, stage: Stage) -> int:
     """Learn from all documents; returns how many there were."""
-    place = {label: number for number, label in enumerate(learner.classes.tolist())}
+    classes = ClassNumbers(learner.classes.tolist())
     n_documents = 0
     for block in source.blocks(stage):
         documents = texts_of(block, source.name)
-        labels = labels_of(documents, source.name)
         try:
-            codes = np.fromiter(map(place.__getitem__, labels), np.int32, len(labels))
+            codes = classes.of(labels_of(documents, source.name))
         except KeyError as error:
             raise UserError(unknown_label(documents, error.args[0])) from None
         weights = np.empty(0) if documents.weights is None else documents.weights
         learner.learn(rows_of.rows(documents.texts), codes, weights)
-        n_documents += len(labels)
+        n_documents += len(codes)
     return n_documents
+
+
+class ClassNumbers:
+    """The numbers of the classes that labels are of. KeyError: a label is none of them."""
+
+    def __init__(self, classes: list[str]) -> None:
+        self._number = {label: number for number, label in enumerate(classes)}
+        self._names: list[str] = []  # of numbered labels, and the classes that they are; −1: none
+        self._of_names = np.empty(0, np.int32)
+
+    def of(self, labels: Sequence[str]) -> NDArray[np.int32]:
+        if not isinstance(labels, NumberedLabels):
+            return np.fromiter(map(self._number.__getitem__, labels), np.int32, len(labels))
+        if labels.names is not self._names or len(labels.names) > len(self._of_names):
+            self._names = labels.names
+            self._of_names = np.array([self._number.get(label, -1) for label in labels.names], np.int32)
+        codes = self._of_names[labels.numbers]
+        if codes.min(initial=0) < 0:
+            raise KeyError(labels[int(codes.argmin())])
+        return codes
 
 
 def texts_of(block: Block | Documents, name: str) -> Documents:

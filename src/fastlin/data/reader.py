@@ -159,11 +159,12 @@ class Reader(Generic[Content]):
         self._options, self._size = options, size
         self._dtype = np.dtype(dtype)
         self._strict = one_of("on_error", on_error, ["raise", "skip"]) == "raise"
+        self.in_place = False  # whether texts may be `StringSlices` of the engine, which it reads where they lie
         self.skipped = MalformedLines(self._strict)
 
     def __iter__(self) -> Iterator[Content]:
         self.skipped = MalformedLines(self._strict)
-        request = ReadRequest(self._options, self._dtype, self._size, self.skipped)
+        request = ReadRequest(self._options, self._dtype, self._size, self.skipped, self.in_place)
         blocks: Iterator[Content] = FILE_FORMATS[self._format].open(self._files, request)
         vectorizer = self._options["vectorizer"]
         return blocks if vectorizer is None else (_vectorized(found, vectorizer) for found in blocks)

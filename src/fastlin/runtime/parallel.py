@@ -2,11 +2,11 @@
 
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fastlin.engine.core import interruption, passes
@@ -21,6 +21,12 @@ BLOCK_WORK = 1 << 21  # multiply–adds of a block: milliseconds
 
 def _count_threads(n_jobs: int | None) -> int:
     """The number of threads asked for, but no more than help."""
+    if (
+        n_jobs is None and "joblib" not in sys.modules
+    ):  # whose import takes as long as numpy's: nobody asked it for more
+        return 1
+    from joblib import effective_n_jobs
+
     threads = int(effective_n_jobs(n_jobs))
     return threads if threads == 1 else min(threads, 4 * (os.cpu_count() or 1))
 

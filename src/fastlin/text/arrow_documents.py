@@ -66,9 +66,8 @@ def string_slices(column: Any, text_of: Callable[[Any], str], limit: int) -> Ite
             stop = int(np.searchsorted(offsets, offsets[start] + limit, side="right"))
             stop = min(max(stop, start + 1), len(chunk))
             others = _others(chunk, data, offsets, start, stop)
-            yield vectorizer.StringSlices(
-                data, offsets[start : stop + 1], {place: text_of(text) for place, text in others.items()}
-            )
+            places = np.column_stack([offsets[start:stop], offsets[start + 1 : stop + 1]])
+            yield vectorizer.StringSlices(data, places, {place: text_of(text) for place, text in others.items()})
             start = stop
 
 

@@ -146,19 +146,21 @@ class TextHasher:
         self._text_of, self._hash = parameters._text_of(spec), parameters._hash_reader()
         self._ascii = parameters._reads_ascii_as_it_is(spec)
 
-    def rows(self, texts: list[str]) -> CSRRows:
+    def rows(self, texts: list[str] | vectorizer.StringSlices) -> CSRRows:
         """The rows of some texts.
 
         Parameters
         ----------
-        texts : list of str
+        texts : list of str, or StringSlices
 
         Returns
         -------
         CSRRows
         """
         parameters, text_of = self._parameters, self._text_of
-        if self._ascii:
+        if isinstance(texts, vectorizer.StringSlices):
+            texts = texts.mapped(text_of) if self._ascii else [text_of(text) for text in texts]
+        elif self._ascii:
             try:
                 texts = [text if text.isascii() else text_of(text) for text in texts]
             except AttributeError:

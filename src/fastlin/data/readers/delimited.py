@@ -41,7 +41,7 @@ def read_csv(files: list[InputFile], request: ReadRequest) -> Iterator[Documents
     """Files of columns between commas, which quotes may hold."""
     delimiter = request.options["delimiter"] or ","
     for file in files:
-        csv = Csv(request.decoder, _fields(request, in_order=False), delimiter, request.malformed)
+        csv = Csv(request.decoder, _fields(request, in_order=False), delimiter, request.malformed, request.in_place)
         yield from csv.documents(file, request.block_bytes)
 
 
@@ -236,8 +236,11 @@ class CsvPart(NamedTuple):
 class Csv:
     """Fields between commas, some in quotes: these may hold commas, line ends, and quotes, which are doubled."""
 
-    def __init__(self, decoder: LineDecoder, fields: Fields, delimiter: str, malformed: MalformedLines) -> None:
+    def __init__(
+        self, decoder: LineDecoder, fields: Fields, delimiter: str, malformed: MalformedLines, in_place: bool = False
+    ) -> None:
         self.decoder, self.fields, self.delimiter, self.malformed = decoder, fields, delimiter, malformed
+        self.in_place = in_place
         self.escaped = False  # whether some bytes could not be decoded, and are there as lone surrogates
         self.begun = False  # whether the first record has said what the columns are
         self.columns: RecordColumns | None = None  # how the engine reads, where it does
@@ -300,6 +303,8 @@ class Csv:
                 self.columns = delimited_columns(
                     self.delimiter, self.fields.n_fields, self.fields.places, quotes=True
                 )  # fmt: skip
+                if self.in_place and self.columns is not None:
+                    self.columns.leave_texts()
         parsed = parse_records(self.parse, records, lines, path, self.malformed)
         n_lines = line_ends(string[: found.rest])
         rest = stop if found.rest == len(string) else skip_lines(text, start, n_lines)

@@ -44,6 +44,7 @@ class ReadRequest(NamedTuple):
     dtype: np.dtype[Any]
     block_bytes: int
     malformed: MalformedLines
+    in_place: bool = False  # texts may be slices of a block
 
     @property
     def decoder(self) -> "LineDecoder":
@@ -61,7 +62,7 @@ class ReadRequest(NamedTuple):
     def documents(self, files: list[InputFile], begin: Callable[[], LineFormat]) -> Iterator[Documents]:
         """Read files one after the other, each by a format that begins anew."""
         for file in files:
-            yield from documents(file, begin(), self.malformed, self.block_bytes)
+            yield from documents(file, begin(), self.malformed, self.block_bytes, self.in_place)
 
 
 def read_lines(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
@@ -77,7 +78,9 @@ def read_jsonl(files: list[InputFile], request: ReadRequest) -> Iterator[Documen
     )
 
 
-def documents(file: InputFile, form: LineFormat, malformed: MalformedLines, size: int) -> Iterator[Documents]:
+def documents(
+    file: InputFile, form: LineFormat, malformed: MalformedLines, size: int, in_place: bool = False
+) -> Iterator[Documents]:
     """Read a file, a block for each piece of it."""
     columns, first = None, True
     for piece in line_blocks(file, size):
@@ -89,6 +92,8 @@ def documents(file: InputFile, form: LineFormat, malformed: MalformedLines, size
             start = skip_lines(piece.text, 0, n_lines)
             piece = piece._replace(line=piece.line + n_lines)
             columns, first = form.columns(), False
+            if in_place and columns is not None:
+                columns.leave_texts()
         found = joined(_parts(form, columns, piece, start, malformed))
         if found.texts:
             yield found.documents(piece.path, piece.line)

@@ -1,19 +1,44 @@
 """What the readers of text formats make of records."""
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fastlin.data.blocks import Documents
 
 TEXT_SEPARATOR = "\n"  # the texts of several columns
 
 
+class NumberedLabels(Sequence[str]):
+    """Labels by their places among names, of which more may come behind these."""
+
+    def __init__(self, numbers: NDArray[np.int32], names: list[str]) -> None:
+        self.numbers, self.names = numbers, names
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> "NumberedLabels": ...
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return NumberedLabels(self.numbers[place], self.names)
+        return self.names[self.numbers[place]]
+
+    def distinct(self) -> set[str]:
+        """Each label once."""
+        return {self.names[number] for number in np.flatnonzero(np.bincount(self.numbers))}
+
+
 class ParsedRecords(NamedTuple):
     """The texts, labels and weights of some records."""
 
-    texts: list[Any]
+    texts: list[Any]  # or what is read in place: slices, and labels that are numbered
     labels: list[str] | None
     weights: list[float] | None
     kept: dict[Any, list[Any]] | None = None

@@ -8,8 +8,11 @@ import codecs
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from fastlin.data.readers.parsed_records import TEXT_SEPARATOR, ParsedRecords, as_weight
+import numpy as np
+
+from fastlin.data.readers.parsed_records import TEXT_SEPARATOR, NumberedLabels, ParsedRecords, as_weight
 from fastlin.engine.text.records import FieldReader, RecordReader
+from fastlin.engine.text.vectorizer import StringSlices
 
 HANDLERS = ("strict", "ignore", "replace", "backslashreplace", "surrogateescape", "surrogatepass")
 
@@ -23,9 +26,23 @@ class RecordColumns(NamedTuple):
     weight: int | None = None
     kept: dict[Any, int] = {}  # noqa: RUF012 - never changed
 
+    def leave_texts(self) -> None:
+        """Leave texts where they lie in a block from now on, and labels as numbers, where the reader can and nothing
+        else is made of them."""
+        others = self.label, self.weight, *self.kept.values()
+        if isinstance(self.reader, FieldReader) and len(self.texts) == 1 and self.texts[0] not in others:
+            (self.reader.sliced,) = self.texts
+
     def read(self, text: bytes, start: int) -> tuple[ParsedRecords, int]:
         """Records, and where the first begins that is not read. ValueError: a weight is none."""
         columns, stop = self.reader.read(text, start)
+        if isinstance(self.reader, FieldReader) and self.reader.sliced >= 0:
+            places, others = columns[self.reader.sliced]
+            places = np.frombuffer(places, np.int64).reshape(-1, 2)
+            columns[self.reader.sliced] = StringSlices(np.frombuffer(text, np.uint8), places, others)
+            if self.label is not None:
+                numbers, names = columns[self.label]
+                columns[self.label] = NumberedLabels(np.frombuffer(numbers, np.int32), names)
         texts = [columns[place] for place in self.texts]
         weights = None if self.weight is None else columns[self.weight]
         return ParsedRecords(

@@ -24,6 +24,9 @@ from fastlin.engine.core.csr cimport prefetch, prefetch_range, real
 from fastlin.engine.core.mathx cimport exponential, logarithm
 from fastlin.engine.online.update_rules cimport FTRL, Counters, ScaleEpoch, UpdateRule, soft_threshold
 
+cdef enum:
+    TOGETHER = 8             # features that catch up together
+
 cdef struct LazyState:
     Py_ssize_t K
     double* total            # [V, K]; NULL where nothing is averaged
@@ -131,6 +134,29 @@ cdef inline void catch_up_adagrad(const UpdateRule* rule, const Counters* counte
         w[k] = <real>soft_threshold(w[k] * exponential(-decay), l1 / h * one_minus_exp(decay) * (1 + q) / q)
 
 
+cdef inline void catch_up_column(const UpdateRule* rule, const Counters* counters, const LazyState* lazy, real* W,
+                                 const int32_t* indices, Py_ssize_t m) noexcept nogil:
+    """`catch_up_adagrad` of different features, a vector of them at a time: one column, λ₂ alone and no average."""
+    cdef double[TOGETHER] h
+    cdef double[TOGETHER] rested
+    cdef double l2 = rule.eta0 * rule.l2
+    cdef Py_ssize_t first = 0, p, size
+    cdef int32_t j
+    for p in range(TOGETHER):
+        h[p], rested[p] = 1.0, 0.0
+    while first < m:
+        size = m - first if m - first < TOGETHER else TOGETHER
+        for p in range(size):
+            j = indices[first + p]
+            h[p], rested[p] = lazy.squares[j], <double>(counters.steps - lazy.touched[j])
+            lazy.touched[j] = counters.steps
+        for p in range(TOGETHER):
+            h[p] = exponential(-log1p_positive(l2 / (1e-10 + sqrt(h[p]))) * rested[p])
+        for p in range(size):
+            W[indices[first + p]] = <real>(W[indices[first + p]] * h[p])
+        first += size
+
+
 cdef inline void catch_up(const UpdateRule* rule, const Counters* counters, const LazyState* lazy, real* W,
                           Py_ssize_t j) noexcept nogil:
     if lazy.touched != NULL:
@@ -145,6 +171,8 @@ cdef inline void catch_up_row(const UpdateRule* rule, const Counters* counters, 
     """Pay the debts of row i's features, and fetch those of row `ahead`."""
     cdef int64_t p, j, start = indptr[i], m = indptr[i + 1] - start, m_ahead = indptr[ahead + 1] - indptr[ahead]
     cdef const int32_t* soon = indices + indptr[ahead]
+    cdef bint together = (lazy.K == 1 and lazy.touched != NULL and lazy.squares != NULL and lazy.total == NULL
+                          and rule.l1 == 0 and rule.l2 > 0)
     for p in range(m if m > m_ahead else m_ahead):
         if p < m_ahead:
             j = soon[p]
@@ -158,5 +186,7 @@ cdef inline void catch_up_row(const UpdateRule* rule, const Counters* counters, 
                 prefetch_range(lazy.squares + j * lazy.K, lazy.squares + (j + 1) * lazy.K)
             if lazy.total != NULL:
                 prefetch_range(lazy.total + j * lazy.K, lazy.total + (j + 1) * lazy.K)
-        if p < m:
+        if p < m and not together:
             catch_up(rule, counters, lazy, W, indices[start + p])
+    if together:
+        catch_up_column(rule, counters, lazy, W, indices + start, m)

@@ -169,7 +169,9 @@ cdef inline void adagrad_batch(const UpdateRule* rule, const Counters* counters,
                 continue
             lazy.touched[j] = counters.steps
             w = W + j * K
-            if batch.size == 1:
+            if batch.size == 1 and K == 1:
+                adagrad_step(rule, w, lazy.squares + j, direction, values[p], 1)
+            elif batch.size == 1:
                 adagrad_step(rule, w, lazy.squares + j * K, direction, values[p], K)
             else:
                 adagrad_step(rule, w, lazy.squares + j * K, lazy.batch_gradient + j * K, 1.0, K)
@@ -177,6 +179,14 @@ cdef inline void adagrad_batch(const UpdateRule* rule, const Counters* counters,
                     lazy.batch_gradient[j * K + k] = 0
             if lazy.total != NULL and counters.averaged > 0:
                 add_to_average(lazy.total + j * K, w, K)
+
+
+cdef inline void fetch_adagrad(const LazyState* lazy, const int32_t* indices, Py_ssize_t m) noexcept nogil:
+    """Fetch what a step on a row with these features changes beside the weights."""
+    cdef Py_ssize_t p
+    for p in range(m):
+        prefetch(lazy.touched + indices[p])
+        prefetch_range(lazy.squares + indices[p] * lazy.K, lazy.squares + (indices[p] + 1) * lazy.K)
 
 
 cdef inline void fetch_ftrl(const LazyState* lazy, const TrainingRows* rows, int64_t i) noexcept nogil:

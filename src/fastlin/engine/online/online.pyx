@@ -20,7 +20,7 @@ from fastlin.engine.online.lazy_updates cimport LazyState, catch_up_row
 from fastlin.engine.online.lazy_weights cimport LazyWeights
 from fastlin.engine.online.minibatch cimport (
     DONE, ALL_LABELS, NO_SCALE_EPOCH, NO_GRADIENT, OVERFLOW, MiniBatch, Intercepts, TrainingRows, adagrad_batch,
-    allocate_batch, apply_row, arow_row, end_step, fetch_ftrl, free_batch, ftrl_batch, start_scale_epoch)
+    allocate_batch, apply_row, arow_row, end_step, fetch_adagrad, fetch_ftrl, free_batch, ftrl_batch, start_scale_epoch)
 from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
@@ -240,6 +240,8 @@ cdef Py_ssize_t epoch(LazyWeights weights, real* W, const TrainingRows* rows, co
             m_ahead = rows.indptr[next_row + 1] - ahead if next_row != i else 0
             if ftrl and rule.loss == LOG_LOSS:
                 fetch_ftrl(lazy, rows, i)
+            if adagrad and not owing:                      # what owes is fetched where it pays
+                fetch_adagrad(lazy, rows.indices + ahead, m_ahead)
             score_row(raw, W, K, rows.indices + start, values + start, m, rows.indices + ahead, m_ahead)
             if K == 1:
                 batch.scores[0] = counters.scale * raw[0] + bias.value[0]

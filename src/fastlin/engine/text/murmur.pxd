@@ -55,7 +55,7 @@ cdef inline uint32_t murmur_padded(const char* text, Py_ssize_t n, uint32_t seed
         p += 8
     memcpy(&k, text + p, 4)
     longer = rotated(h ^ scrambled(k), 13) * 5 + 0xE6546B64U
-    h = longer if n & 4 else h
+    h ^= (h ^ longer) & (0U - <uint32_t>(n >> 2 & 1))      # longer if n & 4: of a choice gcc makes a branch
     memcpy(&k, text + p + (n & 4), 4)
     h ^= scrambled(k & ((1U << 8 * (n & 3)) - 1)) ^ <uint32_t>n
     h = (h ^ (h >> 16)) * 0x85EBCA6BU

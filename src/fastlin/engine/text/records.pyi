@@ -9,9 +9,11 @@ class StringPool:
 class RecordReader:
     n_columns: int
 
-    def read(self, text: bytes, start: int) -> tuple[list[list[Any]], int]: ...
+    def read(self, text: bytes, start: int) -> tuple[list[Any], int]: ...
 
 class FieldReader(RecordReader):
+    sliced: int
+
     def __init__(
         self, delimiter: int, column_of: list[int], pooled: int, quotes: bool, rest: bool, empty: bool
     ) -> None: ...

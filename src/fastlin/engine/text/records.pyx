@@ -14,7 +14,7 @@ is wrong. So both give the same records, and these readers need no errors of the
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memchr, memcmp, memcpy
 
@@ -27,6 +27,7 @@ cdef extern from "scan.h" nogil:
 cdef enum:
     LABEL_SLOTS = 256
     MOST_LABELS = 1 << 16       # that are kept; of more, equal ones become strings of their own
+    MOST_NUMBERED = (1 << 31) - 1  # if they are numbers
     MOST_NESTED = 64            # levels of a value of JSON: Python's own decoder gives up at some depth beyond
     MOST_DIGITS = 256           # bytes of a number, as long as Python reads whole ones without a limit
 
@@ -60,30 +61,43 @@ cdef object decoded(const uint8_t* start, const uint8_t* stop):
     return PyUnicode_DecodeUTF8(<const char*>start, stop - start, NULL)
 
 
-cdef class StringPool:
-    """Equal strings as one."""
+cdef bytes copied(const void* memory, Py_ssize_t size):
+    return PyBytes_FromStringAndSize(<const char*>memory, size)
 
-    cdef list spelt         # of each slot the bytes
-    cdef list strings       # and the string that they are
+
+cdef class StringPool:
+    """Equal strings as one, and with one number, the place in `strings`."""
+
+    cdef list spelt             # of each slot the bytes
+    cdef Py_ssize_t[LABEL_SLOTS] numbers    # and the number of the string that they are
+    cdef readonly list strings
     cdef dict known
 
     def __cinit__(self):
-        self.spelt, self.strings, self.known = [b""] * LABEL_SLOTS, [""] * LABEL_SLOTS, {}
+        self.spelt, self.strings, self.known = [None] * LABEL_SLOTS, [], {}
 
-    cdef object find(self, const uint8_t* start, const uint8_t* stop):
+    cdef Py_ssize_t number(self, const uint8_t* start, const uint8_t* stop, Py_ssize_t most) except -2:
+        """The number of a string; −1: there are as many as are to be kept."""
         cdef Py_ssize_t n = stop - start
         cdef Py_ssize_t slot = 0 if n == 0 else (31 * n + 7 * start[0] + 3 * start[n - 1] + start[n // 2]) % LABEL_SLOTS
-        cdef bytes spelt = <bytes>self.spelt[slot]
-        if PyBytes_GET_SIZE(spelt) == n and memcmp(PyBytes_AS_STRING(spelt), start, n) == 0:
-            return self.strings[slot]
+        spelt = self.spelt[slot]
+        if (spelt is not None and PyBytes_GET_SIZE(spelt) == n
+                and memcmp(PyBytes_AS_STRING(spelt), start, n) == 0):
+            return self.numbers[slot]
         spelt = PyBytes_FromStringAndSize(<const char*>start, n)
         found = self.known.get(spelt)
         if found is None:
-            found = decoded(start, stop)
-            if len(self.known) < MOST_LABELS:
-                self.known[spelt] = found
-        self.spelt[slot], self.strings[slot] = spelt, found
+            if len(self.strings) >= most:
+                return -1
+            string, found = decoded(start, stop), len(self.strings)
+            self.strings.append(string)
+            self.known[spelt] = found
+        self.spelt[slot], self.numbers[slot] = spelt, found
         return found
+
+    cdef object find(self, const uint8_t* start, const uint8_t* stop):
+        cdef Py_ssize_t number = self.number(start, stop, MOST_LABELS)
+        return decoded(start, stop) if number < 0 else self.strings[number]
 
 
 cdef class RecordReader:
@@ -93,6 +107,7 @@ cdef class RecordReader:
     """
 
     cdef readonly Py_ssize_t n_columns
+    cdef Py_ssize_t n_records       # of the last call
     cdef StringPool pool
     cdef Py_ssize_t pooled          # the column of labels; −1: none
     cdef uint8_t* scratch
@@ -128,6 +143,7 @@ cdef class RecordReader:
             pass
         for column in columns:
             del column[n:]
+        self.n_records = n
         return columns, stop
 
     cdef int append(self, const uint8_t* text, Py_ssize_t size, list columns, Py_ssize_t* n,
@@ -139,12 +155,20 @@ cdef class FieldReader(RecordReader):
     """Records of fields between delimiters; `column_of[i]` is the column that field i becomes, −1: nobody wants it.
 
     `quotes`: fields may be in quotes, as in CSV. `rest`: the last field is the rest of the line, delimiters and all.
-    `empty`: an empty line is a record of an empty field.
+    `empty`: an empty line is a record of an empty field. The strings of the column `sliced`, if it is none of −1, are
+    left where they lie: instead of a list there are the bytes of int64 at which they start and stop, and
+    {record: string} for those that are not of ASCII alone, or have doubled quotes. Then labels are numbers: the
+    bytes of int32, and the list of all strings so far, in which they are the places.
     """
 
+    cdef public Py_ssize_t sliced
     cdef list column_of
+    cdef dict others
     cdef uint8_t delimiter
     cdef bint quotes, rest, empty
+    cdef int64_t* places            # where the strings of a call start, and where they stop, in turn
+    cdef int32_t* labels
+    cdef Py_ssize_t records_room
 
     def __cinit__(self, int delimiter, list column_of, Py_ssize_t pooled, bint quotes, bint rest, bint empty):
         if not 0 <= delimiter < 128 or delimiter in b'"\r\n':
@@ -154,7 +178,56 @@ cdef class FieldReader(RecordReader):
         self.n_columns = 1 + max([-1] + column_of)
         if sorted(one for one in column_of if one >= 0) != list(range(self.n_columns)):
             raise ValueError("each column must be one field")
-        self.pool = StringPool()
+        self.pool, self.sliced, self.others = StringPool(), -1, {}
+
+    def __dealloc__(self):
+        free(self.places)
+        free(self.labels)
+
+    def read(self, bytes text, Py_ssize_t start):
+        self.others = {}
+        columns, stop = RecordReader.read(self, text, start)
+        if self.sliced >= 0:
+            self.others.pop(self.n_records, None)           # of a record that was not read to its end
+            columns[self.sliced] = copied(self.places, 2 * self.n_records * sizeof(int64_t)), self.others
+        if self.sliced >= 0 and self.pooled >= 0:
+            columns[self.pooled] = copied(self.labels, self.n_records * sizeof(int32_t)), self.pool.strings
+        return columns, stop
+
+    cdef int reserve_records(self, Py_ssize_t n) except -1:
+        cdef void* moved
+        if n > self.records_room:
+            moved = realloc(self.places, 2 * (2 * n * sizeof(int64_t)))
+            if moved != NULL:
+                self.places = <int64_t*>moved
+                moved = realloc(self.labels, 2 * n * sizeof(int32_t))
+            if moved == NULL:
+                raise MemoryError
+            self.labels, self.records_room = <int32_t*>moved, 2 * n
+        return 0
+
+    cdef int append_in_place(self, const uint8_t* text, Py_ssize_t column, Py_ssize_t record, const uint8_t* start,
+                             const uint8_t* stop, bint doubled) except -1:
+        """The string of a column as a slice of the text, or as a number."""
+        cdef Py_ssize_t number
+        cdef bytes spelt
+        self.reserve_records(record + 1)
+        if column == self.pooled:
+            if doubled:
+                spelt = self.undoubled(column, start, stop).encode()
+                start = <const uint8_t*>PyBytes_AS_STRING(spelt)
+                stop = start + PyBytes_GET_SIZE(spelt)
+            number = self.pool.number(start, stop, MOST_NUMBERED)
+            if number < 0:
+                raise MemoryError
+            self.labels[record] = <int32_t>number
+        elif doubled or end_of_ascii(start, stop) < stop:
+            self.others[record] = self.undoubled(column, start, stop) if doubled else decoded(start, stop)
+            self.places[2 * record] = self.places[2 * record + 1] = 0
+        else:
+            self.places[2 * record] = start - text
+            self.places[2 * record + 1] = stop - text
+        return 0
 
     cdef int append(self, const uint8_t* text, Py_ssize_t size, list columns, Py_ssize_t* n,
                     Py_ssize_t* stop) except -1:
@@ -198,7 +271,9 @@ cdef class FieldReader(RecordReader):
                 if field == n_fields:
                     return 0
                 column = self.column_of[field]
-                if column >= 0:
+                if column >= 0 and self.sliced >= 0 and (column == self.sliced or column == self.pooled):
+                    self.append_in_place(text, column, n[0], start, last, doubled > 0)
+                elif column >= 0:
                     if doubled:
                         value = self.undoubled(column, start, last)
                     else:

@@ -228,33 +228,47 @@ cdef OwnedBuffer adopt_buffer(void** memory, size_t* room, size_t size):
 
 
 cdef class StringSlices:
-    """Strings of UTF-8 that lie side by side: those of ASCII are read there, the others are Python's own.
+    """Strings of UTF-8 within the same bytes: those of ASCII are read there, the others are Python's own.
 
-    `data[offsets[i] : offsets[i + 1]]` is string i; `others` has {i: str} for each that is not of ASCII alone.
+    `data[places[i, 0] : places[i, 1]]` is string i; `others` has {i: str} for each that is not of ASCII alone.
     """
 
     cdef const uint8_t[::1] data
-    cdef const int64_t[::1] offsets
-    cdef dict others
+    cdef const int64_t[:, ::1] places
+    cdef readonly dict others
 
-    def __cinit__(self, const uint8_t[::1] data, const int64_t[::1] offsets, dict others):
+    def __cinit__(self, const uint8_t[::1] data, const int64_t[:, ::1] places, dict others):
         cdef Py_ssize_t i
-        if not offsets.shape[0] or offsets[0] < 0 or offsets[offsets.shape[0] - 1] > data.shape[0]:
-            raise ValueError("offsets must begin at 0 or later, and end within the data")
-        for i in range(offsets.shape[0] - 1):
-            if offsets[i] > offsets[i + 1]:
-                raise ValueError(f"offsets must not fall: {offsets[i]} stands before {offsets[i + 1]}")
-        self.data, self.offsets, self.others = data, offsets, others
+        if places.shape[1] != 2:
+            raise ValueError(f"a string has two places, where it starts and where it stops, not {places.shape[1]}")
+        for i in range(places.shape[0]):
+            if not 0 <= places[i, 0] <= places[i, 1] <= data.shape[0]:
+                raise ValueError(f"string {i} is to be [{places[i, 0]}, {places[i, 1]}) of {data.shape[0]} bytes")
+        self.data, self.places, self.others = data, places, others
 
     def __len__(self):
-        return self.offsets.shape[0] - 1
+        return self.places.shape[0]
+
+    def __getitem__(self, Py_ssize_t i):
+        if not 0 <= i < self.places.shape[0]:
+            raise IndexError(f"there is no string {i} among {self.places.shape[0]}")
+        if i in self.others:
+            return self.others[i]
+        if self.places[i, 0] == self.places[i, 1]:
+            return ""
+        return PyUnicode_DecodeUTF8(<const char*>&self.data[self.places[i, 0]], self.places[i, 1] - self.places[i, 0],
+                                    NULL)
+
+    def mapped(self, function):
+        """The same strings, but what a function makes of those that are not of ASCII alone."""
+        return StringSlices(self.data, self.places, {i: function(other) for i, other in self.others.items()})
 
     cdef Document document(self, Py_ssize_t i):
         cdef Document found
         if self.others and i in self.others:
             return document_of(self.others[i])
-        found.text = &self.data[0] + self.offsets[i] if self.data.shape[0] else NULL
-        found.n = self.offsets[i + 1] - self.offsets[i]
+        found.text = &self.data[0] + self.places[i, 0] if self.data.shape[0] else NULL
+        found.n = self.places[i, 1] - self.places[i, 0]
         if found.n > MOST_CHARACTERS:
             raise ValueError(f"a document of {found.n} characters: at most {MOST_CHARACTERS} are supported; cut it")
         found.size, found.ascii = 1, True

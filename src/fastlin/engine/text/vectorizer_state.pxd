@@ -8,8 +8,9 @@ from libc.string cimport memset
 from fastlin.engine.core.csr cimport prefetch
 from fastlin.engine.text.murmur cimport bucket, murmur_padded
 from fastlin.engine.text.string_table cimport LOOKUP_BATCH, NgramTrie, free_trie, reserve, strings
-from fastlin.engine.text.row_counter cimport RowCounter, count_few, count_number, append_count, reserve_cells
-from fastlin.engine.text.row_counter cimport free_counter, stays_short
+from fastlin.engine.text.row_counter cimport (
+    MOST_NUMBERS, RowCounter, append_count, count_few, count_number, free_counter, reserve_cells, stays_short
+)
 from fastlin.engine.text.tokens cimport TokenRules, TokenSlices, free_slices, reserve_slices
 
 cdef enum:
@@ -129,19 +130,22 @@ cdef inline int count_hashes(VectorizerBuffers* s, const CountTarget* target, co
     cdef int32_t[LOOKUP_BATCH] columns
     cdef int32_t[LOOKUP_BATCH] signs
     cdef Py_ssize_t first = 0, i, size
-    cdef bint short_row = not target.in_order and stays_short(&s.counter, slices.n)
+    if not target.in_order and target.n_buckets <= MOST_NUMBERS and stays_short(&s.counter, slices.n):
+        for i in range(slices.n):
+            bucket(<int32_t>murmur_padded(text + slices.start[i], slices.length[i], 0), target.n_buckets, &columns[0],
+                   &signs[0])
+            count_few(&s.counter, columns[0], signs[0] if target.signs else 1)
+        return 0
     while first < slices.n:
         size = min(slices.n - first, LOOKUP_BATCH)
         for i in range(size):
             bucket(<int32_t>murmur_padded(text + slices.start[first + i], slices.length[first + i], 0),
                    target.n_buckets, &columns[i], &signs[i])
-            if not (target.in_order or short_row):
+            if not target.in_order:
                 prefetch(s.counter.cells + columns[i])
                 prefetch(s.counter.bits + (columns[i] >> 6))
         for i in range(size):
-            if short_row:
-                count_few(&s.counter, columns[i], signs[i] if target.signs else 1)
-            elif target.in_order:
+            if target.in_order:
                 check_memory(append_count(&s.counter, columns[i], signs[i] if target.signs else 1))
             else:
                 count_number(&s.counter, columns[i], signs[i] if target.signs else 1)
