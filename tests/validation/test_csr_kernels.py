@@ -65,3 +65,32 @@ def test_rows_as_they_lie_have_the_scores_of_the_general_pass(n_labels, dtype, o
         scorer = LinearScorer(W, bias, 1e30, False)
         assert scorer.score(X.indptr, X.indices, X.data, 0, 200, scores, np.empty(0, np.int64))
         np.testing.assert_array_equal(scores, parallel.scores(as_rows(X), W, bias, 1))
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_rows_are_scored_if_they_are_well_formed_and_only_then(n_labels, dtype, nonnegative):
+    """Whatever is wrong, wherever it is, and though the weights that it meets are 0."""
+    rng = np.random.default_rng(n_labels)
+    good = sparse.random(150, 90, density=0.2, format="csr", dtype=dtype, random_state=2)
+    good.sort_indices()
+    scorer = LinearScorer(np.zeros((90, n_labels)), np.zeros(n_labels), 1e15, nonnegative)
+    scores, none = np.empty((150, n_labels)), np.empty(0, np.int64)
+    assert scorer.score(good.indptr, good.indices, good.data, 0, 150, scores, none)
+    wrong = [np.nan, np.inf, -np.inf, 2e15, -2e15, *([-1.0] if nonnegative else [])]
+    right = [0.0, -0.0, 1e15, *([] if nonnegative else [-1e15])]
+    for place in [0, good.nnz - 1, *rng.integers(good.nnz, size=40)]:
+        for value in wrong + right:
+            values = good.data.copy()
+            values[place] = value
+            valid = scorer.score(good.indptr, good.indices, values, 0, 150, scores, none)
+            assert valid == any(value is one for one in right), (place, value)
+        for column in (-1, 90, 2**31 - 1, -(2**31)):
+            indices = good.indices.copy()
+            indices[place] = column
+            assert not scorer.score(good.indptr, indices, good.data, 0, 150, scores, none)
+        indices = good.indices.copy()
+        if place + 1 < good.nnz and place + 1 not in good.indptr:
+            indices[place] = indices[place + 1]
+            assert not scorer.score(good.indptr, indices, good.data, 0, 150, scores, none)
