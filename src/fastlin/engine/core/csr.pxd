@@ -21,6 +21,10 @@ cdef extern from "tile.h" nogil:
                                     const int32_t*, Py_ssize_t) noexcept
     void fastlin_score_double_double(double*, const double*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t,
                                      const int32_t*, Py_ssize_t) noexcept
+    void fastlin_score_near_float_float(float*, const float*, Py_ssize_t, const int32_t*, const float*,
+                                        Py_ssize_t) noexcept
+    void fastlin_score_near_double_double(double*, const double*, Py_ssize_t, const int32_t*, const double*,
+                                          Py_ssize_t) noexcept
     void fastlin_add_float_float(float*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t, const float*) noexcept
     void fastlin_add_float_double(float*, Py_ssize_t, const int32_t*, const double*, Py_ssize_t, const float*) noexcept
     void fastlin_add_double_float(double*, Py_ssize_t, const int32_t*, const float*, Py_ssize_t, const double*) noexcept
@@ -41,6 +45,15 @@ cdef inline void score_row(real* out, const real* W, Py_ssize_t K, const int32_t
         fastlin_score_double_float(out, W, K, indices, values, m, ahead, m_ahead)
     else:
         fastlin_score_double_double(out, W, K, indices, values, m, ahead, m_ahead)
+
+
+cdef inline void score_near_row(real* out, const real* W, Py_ssize_t K, const int32_t* indices, const real* values,
+                                Py_ssize_t m) noexcept nogil:
+    """`score_row` of weights that the nearer cache holds."""
+    if real is float:
+        fastlin_score_near_float_float(out, W, K, indices, values, m)
+    else:
+        fastlin_score_near_double_double(out, W, K, indices, values, m)
 
 
 cdef inline void score_rows(const int64_t* indptr, const int32_t* indices, const number* values, Py_ssize_t n,

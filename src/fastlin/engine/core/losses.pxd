@@ -52,11 +52,13 @@ cdef inline Py_ssize_t best_label(const double* s, Py_ssize_t K) noexcept nogil:
 cdef inline Py_ssize_t find_rival(const double* s, Py_ssize_t K, Py_ssize_t y) noexcept nogil:
     """The lowest argmax over k ≠ y, for K ≥ 2."""
     cdef Py_ssize_t k, rival = 1 if y == 0 else 0
-    cdef double top = -HUGE_VAL
+    cdef double top = -HUGE_VAL, score
+    cdef bint higher
     for k in range(K):
-        if k != y and s[k] > top:
-            top = s[k]
-            rival = k
+        score = -HUGE_VAL if k == y else s[k]      # not a branch, which would be foreseen once in K rows
+        higher = score > top
+        rival = k if higher else rival
+        top = score if higher else top
     return rival
 
 
@@ -73,7 +75,10 @@ cdef inline Py_ssize_t lowest_label_rival(const double* s, Py_ssize_t K, Py_ssiz
 
 cdef inline bint is_mistake(Py_ssize_t rival, Py_ssize_t y, double margin, const int32_t* rank) noexcept nogil:
     """Whether the rival of y is predicted: ties go to the lowest label. `margin` is s_y − s_r."""
-    return margin < 0 or (margin == 0 and (rival < y if rank == NULL else rank[rival] < rank[y]))
+    cdef bint mistake = margin < 0                     # not a branch, which a third of the rows would surprise
+    if margin == 0:
+        mistake = rival < y if rank == NULL else rank[rival] < rank[y]
+    return mistake
 
 
 cdef inline double residual_loss(int loss, double residual, double epsilon, double* slope) noexcept nogil:

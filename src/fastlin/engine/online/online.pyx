@@ -5,7 +5,7 @@
                                   A ← A(1 − ηλ₂);  W ← W + x dᵀ/A;  b ← b + d
 
 One body serves every learner; what differs is `direction`, a switch once a row (hand-written loops for each
-learner measured within 3 %). Runs of one column that owe nothing have a loop of their own, one_column.pxd. What a
+learner measured within 3 %). Runs in which nothing owes anything have a loop of their own, row_epoch.pxd. What a
 feature owes while it rests is in lazy_updates.pxd.
 
 `run` stops after `budget` multiply–adds so that Python can act on Ctrl-C, and before any step that would
@@ -13,7 +13,7 @@ leave the numbers; the caller goes on from the position it returns.
 """
 
 cimport cython
-from libc.math cimport HUGE_VAL, INFINITY, fabs, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastlin.engine.online.lazy_updates cimport LazyState, catch_up_row
@@ -24,129 +24,14 @@ from fastlin.engine.online.minibatch cimport (
 from fastlin.engine.core.allocation cimport checked_product
 from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.csr cimport prefetch, prefetch_range, real, score_row, squared_norm
-from fastlin.engine.core.losses cimport LOG_LOSS, is_mistake, log_loss, lowest_label_rival, margin_loss
-from fastlin.engine.online.one_column cimport (
-    MAX_SCORE, OWES, goes_by_gradient, has_one_column, infer_column, one_column_epoch, squared_size)
+from fastlin.engine.core.losses cimport LOG_LOSS
+from fastlin.engine.online.inference cimport infer
+from fastlin.engine.online.row_epoch cimport OWES, may_go_by_rows, row_epoch
 from fastlin.engine.online.update_rules cimport (
-    ADAGRAD, AROW, FTRL, MIRA, Counters, ScaleEpoch, UpdateRule, gradient_step, passive_aggressive_step,
-    mira_step, rate, shrinkage)
+    ADAGRAD, AROW, FTRL, Counters, ScaleEpoch, UpdateRule, rate, shrinkage)
 
 cdef double MAX_GRADIENT = 1e140  # whose square Adagrad sums
 cdef double MAX_FTRL_GRADIENT = 1e100  # θ√Σg²/η₀ must be a number, too
-cdef double SURE_LOG_LOSS = 0.69      # a row of smaller log loss has p > ½, and is predicted right
-
-
-cdef double infer_each(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch,
-                       Py_ssize_t b, Py_ssize_t K, Py_ssize_t padded_width, double step, double* loss) noexcept nogil:
-    """`infer`, where each label against the rest is a problem of its own; columns that no label has yet have none.
-
-    A row with a set of labels is mistaken where any of them is.
-    """
-    cdef int64_t i = batch.row[b]
-    cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
-    cdef const double* s = batch.scores
-    cdef const uint8_t* members = rows.members + y * K if rows.members != NULL else NULL
-    cdef double* direction = batch.direction + b * padded_width
-    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
-    cdef double slope, value, norm = 0, margin, largest = 0, share = weight
-    cdef bint by_gradient = goes_by_gradient(rule), own, mistaken = False
-    if members == NULL:
-        rival = lowest_label_rival(s, K, y, rows.rank)
-        mistaken = is_mistake(rival, y, s[y] - s[rival], rows.rank)
-    if not by_gradient:
-        norm = squared_size(rule, values, m)
-    for k in range(K):
-        direction[k] = 0
-        if s[k] == -INFINITY or (rows.stopped != NULL and rows.stopped[k]):
-            continue
-        own = k == y
-        if members != NULL:
-            own = members[k] != 0
-            mistaken |= (s[k] > 0) != own
-        margin = s[k] if own else -s[k]
-        if not fabs(margin) < MAX_SCORE:
-            return HUGE_VAL
-        if rows.factors != NULL:
-            share = weight * rows.factors[own * K + k]
-            if share == 0:
-                continue
-        value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
-        loss[0] += share * value
-        if rows.losses != NULL:
-            rows.losses[k] += share * value
-        if by_gradient:
-            slope = gradient_step(slope, share * step)
-        elif slope > 0:
-            slope = passive_aggressive_step(rule, value, norm, share)
-        direction[k] = slope if own else -slope
-        largest = max(largest, fabs(slope))
-    batch.mistakes += mistaken
-    batch.rival[b] = ALL_LABELS if largest > 0 else NO_GRADIENT
-    return largest
-
-
-cdef double infer(const UpdateRule* rule, const TrainingRows* rows, const real* values, MiniBatch* batch, Py_ssize_t b,
-                  Py_ssize_t K, Py_ssize_t padded_width, double step, double* loss) noexcept nogil:
-    """Fill direction[b] from the scores; returns a bound of |direction|, infinite where the scores left the numbers.
-
-    `step` is −η/B for gradients (1/B for Adagrad and FTRL, which have their own rates), unused by the margin steps.
-    """
-    cdef int64_t i = batch.row[b]
-    cdef Py_ssize_t m = rows.indptr[i + 1] - rows.indptr[i], y = rows.labels[i], rival, k
-    cdef const double* s = batch.scores
-    cdef double* direction = batch.direction + b * padded_width
-    cdef double weight = rows.weights[i] if rows.weights != NULL else 1.0
-    cdef double slope, value, norm, margin, size = 0
-
-    if K == 1:
-        size = infer_column(rule, rows, i, values, s[0], step, direction, loss, &batch.mistakes)
-        batch.rival[b] = NO_GRADIENT if size < 0 else ALL_LABELS
-        return 0.0 if size < 0 else size
-    if rule.one_vs_rest or rows.members != NULL:
-        return infer_each(rule, rows, values, batch, b, K, padded_width, step, loss)
-    batch.rival[b] = ALL_LABELS
-    if rule.loss == LOG_LOSS:
-        step *= weight
-        value = log_loss(s, padded_width // 8 * 8, y, step, direction)
-        loss[0] += weight * value
-        if value > SURE_LOG_LOSS:
-            rival = lowest_label_rival(s, K, y, rows.rank)
-            batch.mistakes += is_mistake(rival, y, s[y] - s[rival], rows.rank)
-        return fabs(step) if value < MAX_SCORE else HUGE_VAL        # no probability's gradient is larger than 1
-
-    rival = lowest_label_rival(s, K, y, rows.rank)
-    margin = s[y] - s[rival]
-    if not fabs(margin) < MAX_SCORE:
-        return HUGE_VAL
-    batch.mistakes += is_mistake(rival, y, margin, rows.rank)
-    value = margin_loss(<int>rule.loss, margin, rule.epsilon, &slope)
-    loss[0] += weight * value
-    if slope == 0:
-        batch.rival[b] = NO_GRADIENT
-        return 0.0
-    if goes_by_gradient(rule):
-        slope = gradient_step(slope, weight * step)
-    else:
-        norm = squared_size(rule, values, m)
-        if rule.step == MIRA:
-            if not mira_step(s, K, y, norm, weight * rule.C, direction, batch.spare):
-                batch.rival[b] = NO_GRADIENT
-            for k in range(K):
-                size = fabs(direction[k]) if fabs(direction[k]) > size else size
-            return size
-        slope = passive_aggressive_step(rule, value, 2 * norm, weight)
-        if slope == 0:
-            batch.rival[b] = NO_GRADIENT
-            return 0.0
-    if rule.step == ADAGRAD:
-        for k in range(K):
-            direction[k] = 0
-        direction[y] = slope
-        direction[rival] = -slope
-    else:
-        direction[0] = slope
-        batch.rival[b] = rival
-    return fabs(slope)
 
 
 cdef inline double norm_growth(const Counters* counters, const TrainingRows* rows, MiniBatch* batch, Py_ssize_t b,
@@ -377,9 +262,12 @@ cdef Py_ssize_t learn(OnlineEpoch task, LazyWeights weights, real* W, Py_ssize_t
                       double* residual, int* status) noexcept nogil:
     """Go on from a position in the order, in whichever of the two loops can."""
     cdef Py_ssize_t end = task.order.shape[0]
-    if has_one_column(weights):
-        position = one_column_epoch(weights, W, &task.rows, &task.order[0], position, end, budget, task.view.n_values,
-                                    status)
+    cdef double direction = 0
+    if may_go_by_rows(weights):
+        if weights.K == 1:
+            position = row_epoch(weights, W, &task.rows, &task.order[0], position, end, budget, &direction, status)
+        else:
+            position = row_epoch(weights, W, &task.rows, &task.order[0], position, end, budget, &task.batch, status)
         if status[0] != OWES:
             return position
     return epoch(weights, W, &task.rows, &task.order[0], position, end, budget, &task.batch, residual, status)

@@ -1,4 +1,4 @@
-"""The loop of one column learns what the general loop learns, bit for bit.
+"""The loop that goes row by row learns what the general loop learns, bit for bit, of one column and of several.
 
 An average that has not begun changes nothing but the loop.
 """
@@ -35,6 +35,8 @@ def sgd(data, kind, losses):
         loss = "epsilon_insensitive" if losses is REGRESSION else "hinge"
     options = {"learning_rate": schedule.split(",")[0], "penalty": penalty, "loss": loss, **SCHEDULES[schedule]}
     options |= {"fit_intercept": data.draw(st.booleans()), "intercept_decay": data.draw(st.sampled_from([None, 0.37]))}
+    if losses is LOSSES:
+        options["multi_class"] = data.draw(st.sampled_from(["multinomial", "ovr"]))
     return kind, options
 
 
@@ -65,8 +67,8 @@ def both(kind, options, **more):
 
 @pytest.mark.parametrize("learner", ["sgd", "margins", "regression"])
 @given(data=st.data(), dtype=st.sampled_from([np.float32, np.float64]))
-def test_one_column_learns_as_the_general_loop(learner, data, dtype):
-    X, y, _ = data.draw(labelled(max_labels=2, max_rows=40))
+def test_it_learns_as_the_general_loop(learner, data, dtype):
+    X, y, _ = data.draw(labelled(max_labels=2 if learner == "regression" else 12, max_rows=40))
     X = X.astype(dtype)
     if learner == "regression":
         kind, options = sgd(data, SGDRegressor, REGRESSION)
@@ -87,22 +89,22 @@ def test_one_column_learns_as_the_general_loop(learner, data, dtype):
 
 
 @given(data=st.data())
-def test_one_column_learns_as_the_general_loop_however_partial_fit_is_cut(data):
-    X, y, _ = data.draw(labelled(max_labels=2, max_rows=40))
+def test_it_learns_as_the_general_loop_however_partial_fit_is_cut(data):
+    X, y, _ = data.draw(labelled(max_labels=12, max_rows=40))
     one, other = both(*sgd(data, SGDClassifier, LOSSES))
     reads = data.draw(st.booleans())
     for rows in data.draw(cuts(X.shape[0])) * 3:
         for model in (one, other):
-            model.partial_fit(X[rows], y[rows], classes=[0, 1])
+            model.partial_fit(X[rows], y[rows], classes=np.unique(y))
             if reads:
                 model.predict(X)
         assert_same_run(one, other)
 
 
-@pytest.mark.parametrize("columns", [2_000, 300_000])
-def test_rows_and_weights_that_are_fetched_are_learnt_as_others(columns):
-    """Beyond the nearer cache both are prefetched."""
+@pytest.mark.parametrize(("columns", "labels"), [(2_000, 2), (300_000, 2), (2_000, 6), (50_000, 6), (2_000, 9)])
+def test_weights_that_are_fetched_are_learnt_as_others(columns, labels):
+    """Beyond the nearer cache they are prefetched."""
     X = spread_rows(5_000, columns, 40)
-    y = np.random.default_rng(0).integers(0, 2, X.shape[0])
+    y = np.random.default_rng(0).integers(0, labels, X.shape[0])
     one, other = both(SGDClassifier, {"loss": "log_loss"}, shuffle=True, random_state=0)
     assert_same_run(one.fit(X, y), other.fit(X, y))
