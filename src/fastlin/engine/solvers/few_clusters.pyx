@@ -6,9 +6,9 @@ rounding has left of the first: so what rows do on their way in and out again le
 """
 
 from libc.math cimport HUGE_VAL
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.csr cimport BLOCK_ROWS, number, order_by_length
 from fastlin.engine.core.csr_view cimport CSRView
 
 cdef extern from *:
@@ -121,37 +121,49 @@ def assign_few(CSRView rows not None, const double[:, ::1] S, const double[::1] 
 cdef void assign_rows(CSRView rows, const number* values, const double* S, const CentreScales* centres,
                       const double[::1] weights, int32_t[::1] labels, double[::1] best,
                       double* found) noexcept nogil:
-    cdef double[FOUR] s
+    cdef double[FOUR * BLOCK_ROWS] scores
     cdef double[FOUR] mass
+    cdef double* s
     cdef double gain = 0, weight = 1.0, high, low
     cdef int64_t start, changed = 0
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t first, n, place, i, k
+    cdef uint8_t[BLOCK_ROWS] order
     cdef int32_t top, other
     cdef bint weighted = weights.shape[0] > 0
     for k in range(FOUR):
         mass[k] = 0
-    for i in range(rows.start, rows.stop):
-        start = rows.indptr[i]
-        if number is float:
-            score_four_floats(s, S, rows.indices + start, values + start, rows.indptr[i + 1] - start)
-        else:
-            score_four_doubles(s, S, rows.indices + start, values + start, rows.indptr[i + 1] - start)
-        for k in range(FOUR):
-            s[k] = s[k] * centres.scale[k] - centres.shift[k]
-        # Not by branches, which nobody foresees: the better of the first two, of the last two, of these.
-        top = s[1] > s[0]
-        other = 2 + (s[3] > s[2])
-        high = s[top]
-        low = s[other]
-        top += (other - top) * (low > high)
-        high = low if low > high else high
-        if weighted:
-            weight = weights[i - rows.start]
-        gain += weight * high
-        mass[top] += weight
-        changed += labels[i - rows.start] != top
-        labels[i - rows.start] = top
-        best[i - rows.start] = high
+    first = rows.start
+    while first < rows.stop:
+        n = rows.stop - first if rows.stop - first < BLOCK_ROWS else BLOCK_ROWS
+        order_by_length(rows.indptr + first, n, order)
+        for place in range(n):
+            s = scores + FOUR * order[place]
+            i = first + order[place]
+            start = rows.indptr[i]
+            if number is float:
+                score_four_floats(s, S, rows.indices + start, values + start, rows.indptr[i + 1] - start)
+            else:
+                score_four_doubles(s, S, rows.indices + start, values + start, rows.indptr[i + 1] - start)
+        for place in range(n):
+            s = scores + FOUR * place
+            i = first + place - rows.start
+            for k in range(FOUR):
+                s[k] = s[k] * centres.scale[k] - centres.shift[k]
+            # Not by branches, which nobody foresees: the better of the first two, of the last two, of these.
+            top = s[1] > s[0]
+            other = 2 + (s[3] > s[2])
+            high = s[top]
+            low = s[other]
+            top += (other - top) * (low > high)
+            high = low if low > high else high
+            if weighted:
+                weight = weights[i]
+            gain += weight * high
+            mass[top] += weight
+            changed += labels[i] != top
+            labels[i] = top
+            best[i] = high
+        first += n
     found[0] = gain
     found[1] = <double>changed
     for k in range(FOUR):
