@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn import config_context, linear_model
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold
@@ -105,8 +107,8 @@ def test_score_is_what_scoring_asks_for(scoring, tmp_path):
     ours = LogisticRegressionCV(**options, tol=1e-10).fit(X, y)
     theirs = linear_model.LogisticRegressionCV(**options, l1_ratios=(0,), use_legacy_attributes=False, tol=1e-9)
     theirs.fit(X, y)
-    for given in ({}, {"sample_weight": weights}):
-        assert ours.score(X, y, **given) == pytest.approx(theirs.score(X, y, **given), abs=1e-5)
+    for told in ({}, {"sample_weight": weights}):
+        assert ours.score(X, y, **told) == pytest.approx(theirs.score(X, y, **told), abs=1e-5)
     corpus = Corpus(X, y, sample_weight=weights).write(tmp_path / "corpus")
     assert ours.score(corpus) == pytest.approx(ours.score(X, y, sample_weight=weights))
 
@@ -155,3 +157,13 @@ def test_a_start_is_the_least_of_the_span(monkeypatch, options, n_labels):
     for value, slopes, others in starts:
         assert value <= min(others)
         assert np.abs(slopes).max() < 5e-3
+
+
+@given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_a_step_in_the_span_is_newtons_even_where_models_repeat_each_other(n, rank, seed):
+    draw = np.random.default_rng(seed)
+    root = draw.standard_normal((n, min(rank, n))) * 10.0 ** draw.uniform(-8, 8)
+    hessian = root @ root.T
+    gradient = hessian @ draw.standard_normal(n)
+    step = warm_starts.newton_step(hessian, gradient)
+    np.testing.assert_allclose(hessian @ step, -gradient, atol=1e-6 * np.abs(gradient).max())

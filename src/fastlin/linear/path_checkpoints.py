@@ -202,7 +202,10 @@ def _store(model: LogisticRegression, row: NDArray[np.float64]) -> None:
 
     Memory that nothing is written to is none.
     """
-    labels, features = np.nonzero(model.coef_)
-    row[labels, features] = model.coef_[labels, features]
+    if 2 * np.count_nonzero(model.coef_) > model.coef_.size:
+        row[:, : model.coef_.shape[1]] = model.coef_
+    else:
+        labels, features = np.nonzero(model.coef_)
+        row[labels, features] = model.coef_[labels, features]
     if row.shape[1] > model.coef_.shape[1]:
         row[:, -1] = model.intercept_
