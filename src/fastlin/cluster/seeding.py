@@ -132,8 +132,7 @@ def squared_norms(rows: CSRRows) -> NDArray[np.float64]:
     found = np.empty(len(rows))
     for start, stop in parallel.row_blocks(rows, 1):
         indptr = rows.indptr[start : stop + 1]
-        squares = np.square(rows.values[indptr[0] : indptr[-1]], dtype=np.float64)
-        kmeans.sum_rows_up(indptr, squares, found[start:stop])
+        kmeans.squared_norms(indptr, rows.values[indptr[0] : indptr[-1]], found[start:stop])
     return found
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,7 +47,7 @@ def update_sums(
     found: NDArray[np.float64],
 ) -> None: ...
 def add_columns_up(rows: CSRView, sums: NDArray[np.float64]) -> None: ...
-def sum_rows_up(indptr: NDArray[np.int64], values: NDArray[np.float64], sums: NDArray[np.float64]) -> None: ...
+def squared_norms(indptr: NDArray[np.int64], values: NDArray[Any], norms: NDArray[np.float64]) -> None: ...
 def squared_distances(
     rows: CSRView,
     S: NDArray[np.float64],

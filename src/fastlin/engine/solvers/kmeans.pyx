@@ -11,22 +11,19 @@ a look at their rows, no more. Late iterations, of which there are most, change 
 from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from fastlin.engine.core.csr cimport number
+from fastlin.engine.core.csr cimport number, squared_norm
 from fastlin.engine.core.csr_view cimport CSRView
 from fastlin.engine.core.mathx cimport exponentials, array_max
 
 
-def sum_rows_up(const int64_t[::1] indptr, const double[::1] values, double[::1] sums):
-    """sums[i] = Σ_p of the values of row i, where `values` begin at the first row."""
+def squared_norms(const int64_t[::1] indptr, const number[::1] values, double[::1] norms):
+    """norms[i] = ‖x_i‖², where `values` begin at the first row."""
     cdef Py_ssize_t i
-    cdef int64_t p
-    cdef double total
+    if norms.shape[0] and values.shape[0] < indptr[norms.shape[0]] - indptr[0]:
+        raise ValueError(f"there are {values.shape[0]} values for the non-zeros of {norms.shape[0]} rows")
     with nogil:
-        for i in range(sums.shape[0]):
-            total = 0
-            for p in range(indptr[i] - indptr[0], indptr[i + 1] - indptr[0]):
-                total += values[p]
-            sums[i] = total
+        for i in range(norms.shape[0]):
+            norms[i] = squared_norm(&values[0] + (indptr[i] - indptr[0]), indptr[i + 1] - indptr[i])
 
 
 def add_columns_up(CSRView rows not None, double[::1] sums):
@@ -220,19 +217,29 @@ def squared_distances(CSRView rows not None, const double[:, ::1] S, const doubl
 cdef void measure_rows(CSRView rows, const number* values, const double[:, ::1] S, const double* scale,
                        const double* squares, const int32_t[::1] labels, double[::1] found) noexcept nogil:
     """`squared_distances` of values of a type."""
-    cdef int64_t i, p
+    cdef int64_t i, p, end
     cdef Py_ssize_t y
-    cdef double c, inside, own
+    cdef double b, c, inside, own, more_inside, more_own        # two sums each, which wait for one another half as long
     for i in range(rows.start, rows.stop):
         y = labels[i - rows.start]
-        inside = 0
-        own = 0
-        for p in range(rows.indptr[i], rows.indptr[i + 1]):
-            c = S[rows.indices[p], y] * scale[y]
-            inside += c * c
-            own += (values[p] - c) * (values[p] - c)
-        c = squares[y] - inside
-        found[i - rows.start] = own + (c if c > 1e-13 * squares[y] else 0.0)
+        inside = more_inside = 0
+        own = more_own = 0
+        p = rows.indptr[i]
+        end = rows.indptr[i + 1]
+        while p + 2 <= end:
+            b = S[rows.indices[p], y] * scale[y]
+            c = S[rows.indices[p + 1], y] * scale[y]
+            inside += b * b
+            more_inside += c * c
+            own += (values[p] - b) * (values[p] - b)
+            more_own += (values[p + 1] - c) * (values[p + 1] - c)
+            p += 2
+        if p < end:
+            b = S[rows.indices[p], y] * scale[y]
+            inside += b * b
+            own += (values[p] - b) * (values[p] - b)
+        c = squares[y] - (inside + more_inside)
+        found[i - rows.start] = own + more_own + (c if c > 1e-13 * squares[y] else 0.0)
 
 
 def add_batch(CSRView rows not None, const int32_t[::1] labels, const double[::1] weights, double[:, ::1] S,
