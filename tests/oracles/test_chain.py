@@ -77,6 +77,7 @@ PEER = {
 }
 
 
+@pytest.mark.peer("pycrfsuite")
 @pytest.mark.parametrize("case", PEER)
 def test_the_optimum_is_that_of_crfsuite(case, tmp_path):
     ours, theirs = PEER[case]

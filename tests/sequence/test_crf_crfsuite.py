@@ -21,6 +21,7 @@ CASES = {
     "L1": ({"c1": 0.7}, {"c1": 0.7}),
     "L1 only": ({"c1": 0.5, "c2": 0.0}, {"c1": 0.5, "c2": 0.0}),
 }
+beside_crfsuite = pytest.mark.peer("pycrfsuite")
 
 
 def data(name):
@@ -44,6 +45,7 @@ def tables(model):
     return coef, model.transitions_
 
 
+@beside_crfsuite
 def test_the_optimum_is_crfsuites(pair):
     X, _, model, peer = pair
     np.testing.assert_allclose(model.objective_, peer.loss, rtol=1e-6)
@@ -53,6 +55,7 @@ def test_the_optimum_is_crfsuites(pair):
             np.testing.assert_allclose(found, expected, atol=5e-3)
 
 
+@beside_crfsuite
 def test_our_code_says_of_crfsuites_weights_what_crfsuite_says(pair):
     """Read to six decimals."""
     X, y, model, peer = pair
@@ -69,6 +72,7 @@ def test_our_code_says_of_crfsuites_weights_what_crfsuite_says(pair):
     np.testing.assert_allclose(objective, peer.loss, rtol=1e-6)
 
 
+@beside_crfsuite
 def test_the_pairs_with_weights_are_those_of_crfsuite(pair):
     """c1 makes zeros, of which one near the border may be another's small weight."""
     X, _, model, peer = pair
@@ -78,6 +82,7 @@ def test_the_pairs_with_weights_are_those_of_crfsuite(pair):
         assert found[np.abs(expected) > small].all()
 
 
+@beside_crfsuite
 def test_weights_by_name_are_those_of_crfsuite(tmp_path):
     X, y = data("default")
     model = CRF(c2=1.0, tol=1e-7, max_iter=5000).fit([items(x) for x in X], [[str(code) for code in own] for own in y])
@@ -96,6 +101,7 @@ def test_columns_without_names_are_numbers():
     assert fit(StructuredPerceptron(max_iter=1), X, y).state_features_.keys()
 
 
+@beside_crfsuite
 def test_crfsuite_leaves_out_pairs_whose_values_add_up_to_less_than_nothing(tmp_path):
     """As the page of sequences says; here they have weights."""
     X, y = data("default")

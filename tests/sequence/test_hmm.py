@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hmmlearn.hmm import CategoricalHMM
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -159,12 +158,15 @@ def test_shapes_are_classes_too():
 
 
 def peer_of(model):
+    from hmmlearn.hmm import CategoricalHMM
+
     peer = CategoricalHMM(n_components=len(model.classes_), init_params="", params="ste")
     peer.startprob_, peer.transmat_ = model.startprob_.copy(), model.transmat_.copy()
     peer.emissionprob_ = model.emissionprob_.copy()
     return peer
 
 
+@pytest.mark.peer("hmmlearn")
 @given(data=st.data())
 def test_paths_and_likelihoods_are_hmmlearns(data):
     X, y = data.draw(corpora(longest=9))

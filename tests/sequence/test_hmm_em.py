@@ -7,7 +7,6 @@ import signal
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hmmlearn.hmm import CategoricalHMM
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -94,8 +93,11 @@ def test_it_is_the_naive_twin(data, seed, K, stop):
         np.testing.assert_allclose(model.transmat_, twin.steps, rtol=1e-7, atol=1e-10)
 
 
+@pytest.mark.peer("hmmlearn")
 @pytest.mark.parametrize("K", [1, 3, 7])
 def test_it_is_hmmlearn_step_by_step(K):
+    from hmmlearn.hmm import CategoricalHMM
+
     rng = np.random.default_rng(K)
     lengths = [30, 1, 2, 100, 17]
     X, tokens = corpus(rng, 9, lengths)

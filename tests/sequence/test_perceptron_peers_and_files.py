@@ -4,7 +4,6 @@ import copy
 import pickle
 
 import numpy as np
-import pycrfsuite
 import pytest
 
 import fastlin
@@ -35,9 +34,12 @@ def equal(one, other):
         np.testing.assert_array_equal(one.second_order_, other.second_order_)
 
 
+@pytest.mark.peer("pycrfsuite")
 @pytest.mark.parametrize(("algorithm", "loss"), [("ap", "perceptron"), ("pa", "pa")])
 def test_it_labels_about_as_well_as_crfsuite(tmp_path, algorithm, loss):
     """Not the same: its orders are others, and it averages in another way."""
+    import pycrfsuite
+
     X, y = problem(600, n_features=12, n_labels=4, seed=1, longest=12)
     train, test = slice(0, 400), slice(400, 600)
     trainer = pycrfsuite.Trainer(algorithm=algorithm, params={"max_iterations": 20}, verbose=False)

@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars
 import pytest
 import sklearn
 from hypothesis import given, settings
@@ -248,8 +247,11 @@ def test_set_output_gives_a_frame_of_sparse_columns(name):
         one.set_output(transform="arrow")
 
 
+@pytest.mark.peer("polars")
 @pytest.mark.parametrize("name", COUNTING)
 def test_set_output_gives_a_frame_of_polars(name):
+    import polars
+
     one = sklearn.base.clone(pair(name)[0].set_output(transform="polars"))  # a clone has the same
     for texts in (polars.Series(CORPUS), CORPUS):
         for frame in (one.fit_transform(texts), one.transform(texts)):
