@@ -14,7 +14,7 @@ STEP = "the step is chosen on a sample if eta0 is None"
 ONLINE = "StructuredPerceptron(loss='pa', C=c, weights='observed') is that algorithm, with the defaults of CRFsuite"
 PARAMETERS = {
     "algorithm": (
-        "for 'lbfgs' solver='lbfgs', or 'auto', which is sooner there; for 'l2sgd' solver='sgd'; for 'ap' "
+        "for 'lbfgs' CRF(solver='lbfgs'), or 'auto', which is sooner there; for 'l2sgd' CRF(solver='sgd'); for 'ap' "
         "StructuredPerceptron(weights='observed'); for 'pa' StructuredPerceptron(loss='pa', weights='observed'); "
         "'arow' is not here"
     ),
@@ -40,9 +40,8 @@ PARAMETERS = {
     ),
     **dict.fromkeys(["c", "pa_type", "error_sensitive", "averaging"], ONLINE),
     **dict.fromkeys(["variance", "gamma"], "they are of AROW, which is not here"),
-    **dict.fromkeys(
-        ["trainer_cls", "model_filename", "keep_tempfiles"], "nothing is written in a fit; see fastlin.save"
-    ),
+    **dict.fromkeys(["model_filename", "keep_tempfiles"], "nothing is written in a fit; see fastlin.save"),
+    "trainer_cls": "callback and verbose follow a fit",
 }
 
 

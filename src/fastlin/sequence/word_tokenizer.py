@@ -24,7 +24,7 @@ class Word(NamedTuple):
 
 
 def tokenize(text: str) -> list[Word]:
-    """Split a text into words and signs, as the Penn Treebank's sentences are: `don't` is `do` and `n't`.
+    """Split a text into words and signs, and contractions as the Penn Treebank does: `don't` is `do` and `n't`.
 
     Every character that is no blank is in one of the words, in order.
 
