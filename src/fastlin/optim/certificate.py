@@ -190,12 +190,12 @@ class DualPoint:
     def _satisfy_intercepts(self, wanted: float) -> None:
         """Newton's method on the shift of each label, or its scaling where there are many; then the mixture."""
         enough, full = NEGLIGIBLE * wanted / LOG_ODDS, len(self.shift) <= MAX_NEWTON_LABELS
-        before, best = np.inf, self.shift
+        before, best, nearest = np.inf, self.shift, np.zeros(len(self.shift))
         for _ in range(MAX_INTERCEPT_STEPS):
             total, held, hessian = self._masses(full)
             miss = float(np.abs(total - held).sum())
             if miss < before:
-                before, best = miss, self.shift
+                before, best, nearest = miss, self.shift, total
             if miss <= enough or not miss < 2 * before:
                 break
             step = np.log(np.maximum(held, LEAST_MASS) / np.maximum(total, LEAST_MASS))
@@ -205,9 +205,8 @@ class DualPoint:
                     step = np.append(0.0, newton)
             self.shift = self.shift + step
         self.shift = best
-        total, held, _ = self._masses(False)
-        self.kept = min(1.0, float((held / np.maximum(total, LEAST_MASS)).min()))
-        self.rest = (held - self.kept * total) / self.problem.partitions.total_weight
+        self.kept = min(1.0, float((held / np.maximum(nearest, LEAST_MASS)).min()))
+        self.rest = (held - self.kept * nearest) / self.problem.partitions.total_weight
 
     def _masses(self, full: bool) -> tuple[Vector, Vector, Vector]:
         """Σ w a, Σ w e_y, and ∂²/∂shift² if wanted."""
