@@ -42,8 +42,10 @@ class CSRRows:
         return int(self.indptr[-1])
 
     def matrix(self) -> sp.csr_array:
-        """The rows as scipy knows them, sharing the arrays."""
-        return sp.csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_columns))
+        """The rows as scipy knows them, sharing indices and values where it can: it has one type for both indices."""
+        narrow = self.indptr[-1] <= np.iinfo(np.int32).max
+        indptr = self.indptr.astype(np.int32) if narrow else self.indptr
+        return sp.csr_array((self.values, self.indices, indptr), shape=(len(self), self.n_columns))
 
     def between(self, start: int, stop: int) -> "CSRRows":
         """The rows start to stop, sharing the arrays."""
