@@ -376,8 +376,6 @@ class LogisticRegressionCV(LogisticRegression):
         """Fit the path of every fold, fill what is known by fold, l1_ratio and C, and choose."""
         if len(parts) == 1:  # the threads go to the passes instead
             template.set_params(n_jobs=self.n_jobs)
-        else:
-            template.set_params(callback=lambda *_: monitor.interrupted)
         order = np.argsort(self.Cs_, kind="stable")
         coefs = self._empty_coefs(len(parts), sample)
         paths = self._paths(template, sample, len(parts), order, coefs, monitor)
@@ -415,6 +413,8 @@ class LogisticRegressionCV(LogisticRegression):
                 raise
 
         with parallel.WorkerPool(None if len(parts) == 1 else self.n_jobs) as workers:
+            if workers.threads > 1:  # else nothing interrupts a fit of a fold but what is raised in it
+                template.set_params(callback=lambda *_: monitor.interrupted)
             workers.map(guarded, [(fold,) for fold in range(len(parts))])
         self.path_, monitor.interrupted = [record for path in paths for record in path.finish()], False
         shape = len(self.l1_ratios_), order

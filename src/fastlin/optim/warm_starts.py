@@ -20,6 +20,7 @@ Vector = NDArray[np.float64]
 MAX_STEPS = 20
 MAX_HALVINGS = 30
 NEGLIGIBLE = 1e-6  # of f: a fall that is not worth another step
+NEAR = 1e-3  # of f: so near its least value a whole step needs no proof, and no other follows
 NO_PIVOT = 1e-12  # of the largest diagonal element of H
 
 
@@ -34,6 +35,9 @@ def start_in_span(problem: LogLinearProblem, before: Sequence[Vector]) -> Vector
         step = newton_step(hessian, gradient)
         fall = -float(gradient @ step)
         if not fall > NEGLIGIBLE * value:
+            break
+        if fall < NEAR * value:
+            share = share + step
             break
         for _ in range(MAX_HALVINGS):
             found = span.derivatives(share + step)
