@@ -81,9 +81,9 @@ def test_gradient_steps_are_scikit_learns(loss, rate):
 @pytest.mark.parametrize("rate", BY_MARGIN)
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0] if STEPS_OF_MARGINS else [1.0])
 def test_passive_aggressive_steps_are_scikit_learns(rate, C):
-    """Of rows without an intercept, which has its part in the norm of a row here."""
     options = {"loss": "epsilon_insensitive", "penalty": None, "learning_rate": rate, "eta0": C}
-    assert_same_weights(*both({**options, "fit_intercept": False}))
+    for fit_intercept in (True, False):
+        assert_same_weights(*both({**options, "fit_intercept": fit_intercept}))
 
 
 @pytest.mark.parametrize("rate", ["invscaling", "adaptive"])

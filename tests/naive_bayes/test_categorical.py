@@ -252,8 +252,6 @@ def test_threads_change_no_bit(n_jobs):
 
 
 MISTAKES = {
-    "fraction": ([[0.5, 1]], ValueError, "0.5 at row 0, column 0"),
-    "fraction among objects": ([["a", 1], ["b", 0.5]], ValueError, "0.5 at row 1, column 1"),
     "infinity": ([[0, np.inf]], ValueError, "infinity at row 0, column 1"),
     "negative": ([[0, 1], [0, -1]], ValueError, "Negative values in data.*: X holds -1 at row 1, column 1"),
     "negative among objects": ([["a", 1], ["b", -1]], ValueError, "-1 at row 1, column 1"),
@@ -275,6 +273,19 @@ MISTAKES = {
     "large": ([[0, 2**40], [0, 1]], ValueError, "categories in all"),
     "larger": ([[0, 10**400], [0, 1]], ValueError, "categories in all"),
 }
+
+
+@pytest.mark.parametrize("X", [[[5.1, 1.0], [0.0, 2.9], [5.0, 0.0]], [["a", 1], ["b", 2.9], ["a", 0]]])
+def test_a_fraction_counts_as_the_number_below_it_and_is_told(X):
+    """As in scikit-learn, which does not tell."""
+    whole = [[x if isinstance(x, str) else int(x) for x in row] for row in X]
+    model, where = CategoricalNB(), r"(5\.1 at row 0, column 0, which counts as 5|2\.9 at row 1, column 1, .* as 2)"
+    with pytest.warns(UserWarning, match=where):
+        model.fit(X, [0, 1, 1])
+    expected = CategoricalNB().fit(whole, [0, 1, 1])
+    assert_same(model, expected)
+    with pytest.warns(UserWarning, match=where):
+        np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(whole))
 
 
 @pytest.mark.parametrize("name", MISTAKES)

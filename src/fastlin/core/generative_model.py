@@ -123,7 +123,7 @@ class MultinomialModel(GenerativeModel, ABC):
         return tags
 
     def _row_constraints(self) -> dict[str, Any]:
-        return {"dtype": np.dtype(np.float64), "nonnegative": True}
+        return {"dtype": np.dtype(np.float64), "nonnegative": type(self).__name__}
 
     def _scores_as_it_lies(self) -> bool:
         return type(self)._iter_segments is MultinomialModel._iter_segments and not self._estimates().impossible

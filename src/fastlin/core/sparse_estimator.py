@@ -287,7 +287,7 @@ def score_csr(
     wanted = rows.constraints
     if rows.n_features != len(weights) or "highest" in wanted:
         return False
-    scorer = LinearScorer(weights, bias, validation.MAX_ABS_VALUE[weights.dtype], wanted.get("nonnegative", False))
+    scorer = LinearScorer(weights, bias, validation.MAX_ABS_VALUE[weights.dtype], bool(wanted.get("nonnegative")))
     return parallel.score_matrix(rows.matrix, scorer, weights.shape[1], n_jobs, scores, labels)
 
 

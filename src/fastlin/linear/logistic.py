@@ -26,7 +26,7 @@ from fastlin.optim.design import Design, largest_slopes
 from fastlin.optim.likelihoods import Likelihood, MultinomialLikelihood, OneVsRestLikelihood
 from fastlin.optim.log_linear_problem import LogLinearProblem, WeightPrior
 from fastlin.optim.partitions import Partitions
-from fastlin.optim.solvers.dispatch import SOLVERS, automatic_after
+from fastlin.optim.solvers.dispatch import SOLVERS, automatic_after, dual_ascent
 from fastlin.optim.warm_starts import start_in_span
 from fastlin.optim.weight_groups import WeightGroups
 from fastlin.optim.weight_layouts import DenseWeights, ObservedWeights, WeightLayout
@@ -65,11 +65,14 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
     tol : float
         Stop when the duality gap ≤ tol · objective: a proof that the objective is so near its minimum. Without a prior
         on every weight there is none: stop when max |∂ objective| ≤ tol · Σ w. A solver by scikit-learn's name
-        ("lbfgs", "newton-cg", "liblinear", …) wants both, and so is never less exact than there.
+        ("lbfgs", "newton-cg", "liblinear", …) wants the gap and half of that, and so is as exact as there.
     fit_intercept : bool
         Learn b, unpenalised.
-    intercept_scaling, dual : float, bool
-        Accepted for scikit-learn's sake; the optimum does not depend on them.
+    intercept_scaling : float
+        Accepted for scikit-learn's sake; the optimum does not depend on it.
+    dual : bool
+        Whether "auto" is to begin with dual coordinate ascent where the dual exists, also where another solver is
+        likely to be faster. The optimum is the same.
     multi_class : {"auto", "multinomial", "ovr", "deprecated"}
         Of more than two labels one model, or with "ovr" a binary one for each label against the rest, all fitted at
         once: the label of the highest score is predicted, and probabilities are the sigmoids made to sum to 1. "auto"
@@ -294,6 +297,8 @@ class LogisticRegression(BatchWeights, MaxentClassifier):
             solve = SOLVERS[solver]
             if solver == "auto" and before and hasattr(before[0], "history_"):
                 solve = automatic_after(before[0].history_)
+            if solver == "auto" and self.dual:
+                solve = dual_ascent
             self._optimise(problem, theta, solve, report, checkpoint)
             install(theta)
             if self.certificate_["moment_gap"] < parts.largest_left_out:

@@ -68,7 +68,8 @@ class SGDRegressor(OnlineLearner, SparseRegressor):
         η at instance t: "optimal" 1/(λ(t₀ + t − 1)), "constant" η₀, "invscaling" η₀/t^power_t, "adaptive" η₀ divided
         by 5 when progress stops, "inverse" η₀/(1 + η₀λt), "pegasos" 1/(λt), "adagrad" η₀/√Σg² for each weight. "ftrl":
         the weights are FTRL-Proximal's (McMahan et al. 2013), with η₀/(1 + √Σg²) for each, λ₁ and λ₂ for the whole run.
-        "pa1", "pa2": with loss="epsilon_insensitive", PA's steps (Crammer et al. 2006), of which η₀ is the C.
+        "pa1", "pa2": with loss="epsilon_insensitive", PA's steps (Crammer et al. 2006), of which η₀ is the C:
+        min(η₀, ℓ/‖x‖²), and ℓ/(‖x‖² + 1/(2η₀)), scikit-learn's, to which the intercept is no feature of x.
     eta0 : float
         η₀; for "adagrad" and "ftrl" 1.0 works without tuning where the targets are of that size.
     power_t : float

@@ -100,7 +100,7 @@ class BernoulliNB(DiscreteNB):
         return tags
 
     def _row_constraints(self) -> dict[str, Any]:
-        counted = {"nonnegative": True, "highest": 1.0} if self.binarize is None else {}
+        counted = {"nonnegative": type(self).__name__, "highest": 1.0} if self.binarize is None else {}
         return {"dtype": np.dtype(np.float64), **counted}
 
     def _threshold(self) -> float | None:

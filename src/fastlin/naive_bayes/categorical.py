@@ -130,7 +130,8 @@ class CategoricalNB(GenerativeClassifier):
         Parameters
         ----------
         X : list of tuples, array or data frame of shape (n_samples, n_features)
-            Strings, or whole numbers from 0 on: a position has one kind. None and NaN: not known.
+            Strings, or whole numbers from 0 on (a fraction counts as the number below it, with a warning): a position
+            has one kind. None and NaN: not known.
         y : array of shape (n_samples,)
             Labels: strings or integers.
         sample_weight : array of shape (n_samples,), optional

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from fastlin.optim.certificate import Certificate
 
 Vector = NDArray[np.float64]
+GRADIENT_SHARE = 0.5  # of the limit of gradients: scikit-learn's L-BFGS ends farther below it than ours just does
 MAX_NO_IMPROVEMENT = 10  # records in a row with neither a lower objective nor a smaller gradient
 
 
 class ConvergenceMonitor(FitMonitor):
     """Stopping rule of a fit: its certificate's gap ≤ tol · f, without one max |∂f| ≤ tol · Σ w; max_iter; a callback.
 
-    `wants_gradient`: with a certificate max |∂f| ≤ tol · Σ w, too.
+    `wants_gradient`: with a certificate max |∂f| ≤ ½ tol · Σ w, too.
 
     A solver that is to be resumed asks `resume` for where it stood, says in `register_state` what it has
     to keep, and calls `maybe_save` where a checkpoint may be made: at the head of its loop.
@@ -39,7 +40,7 @@ class ConvergenceMonitor(FitMonitor):
     ) -> None:
         super().__init__(max_iter, report, checkpoint)
         self.threshold, self.tol, self.certificate = tol * total_weight, tol, certificate
-        self._gradient_limit = self.threshold if wants_gradient else inf
+        self._gradient_limit = GRADIENT_SHARE * self.threshold if wants_gradient else inf
         self.nonmonotone = False  # whether the objective may rise on the way
         self._saved_solver = None if self._saved is None else self._saved.header.get("solver")
         self._skips_next_record = False

@@ -3,6 +3,7 @@
 import itertools
 import numbers
 import sys
+import warnings
 from collections import defaultdict
 from typing import Any, NamedTuple
 
@@ -145,11 +146,16 @@ def _numbered(values: NDArray[Any], name: str, column: int) -> CategoricalColumn
         )
     if values.dtype.kind == "f":
         known = ~np.isnan(values)
-        wrong = known & ((values != np.floor(values)) | np.isinf(values))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            what = "contains infinity" if np.isinf(values[row]) else f"holds {values[row]:g}"
-            raise ValueError(f"{name} {what} at row {row}, column {column}; {_ADVICE}")
+        if np.isinf(values).any():
+            row = int(np.argmax(np.isinf(values)))
+            raise ValueError(f"{name} contains infinity at row {row}, column {column}; {_ADVICE}")
+        if (fractions := known & (values != np.floor(values))).any():
+            row = int(np.argmax(fractions))
+            warnings.warn(
+                f"{name} holds {values[row]:g} at row {row}, column {column}, which counts as {int(values[row])}: "
+                f"{_ADVICE}",
+                stacklevel=2,
+            )
         if not known.any():
             return CategoricalColumn("", np.full(len(values), -1), [])
         values = np.where(known, np.minimum(values, MAX_COLUMNS, dtype=np.float64), -1).astype(np.int64)

@@ -140,13 +140,14 @@ def as_rows(
     *,
     dtype: np.dtype[Any] | None = None,
     name: str = "X",
-    nonnegative: bool = False,
+    nonnegative: bool | str = False,
     highest: float | None = None,
     in_order: bool = True,
 ) -> CSRRows:
     """Prove X, any matrix scikit-learn accepts, and return it as rows; a canonical CSR is not copied.
 
     `dtype` is the type of the weights that will meet the rows; it sets the largest |x| allowed. None: the rows' own.
+    `nonnegative` wants counts; it may be the name of the model of them, for the message.
     `in_order=False`: indices of a CSR may be in any order, and then are left in it unless some occur twice in a row.
     """
     if not sp.issparse(X):
@@ -225,13 +226,13 @@ def check_values(
     *,
     dtype: np.dtype[Any] | None = None,
     name: str = "X",
-    nonnegative: bool = False,
+    nonnegative: bool | str = False,
     highest: float | None = None,
     start: int = 0,
 ) -> CSRRows:
     """Proved rows, if their values suit weights of a type and, should they be counts, none is negative or too high.
 
-    `start` is the number of the first, for messages.
+    `start` is the number of the first, and `nonnegative` may be the name of the model of counts, for messages.
     """
     limit = MAX_ABS_VALUE[rows.values.dtype if dtype is None else np.dtype(dtype)]
     if rows.largest > limit and (found := np.flatnonzero(np.abs(rows.values[: rows.nnz]) > limit)).size:
@@ -241,9 +242,8 @@ def check_values(
     if nonnegative and rows.negative and (found := np.flatnonzero(rows.values[: rows.nnz] < 0)).size:
         place = _where(rows.indptr, rows.indices, int(found[0]), start)
         value = f"{rows.values[found[0]]:g}"
-        raise ValueError(
-            f"Negative values in data passed to a model of counts (input {name}): {name} holds {value} {place}"
-        )
+        model = nonnegative if isinstance(nonnegative, str) else "a model of counts"
+        raise ValueError(f"Negative values in data passed to {model} (input {name}): {name} holds {value} {place}")
     if highest is not None and rows.largest > highest and (found := np.flatnonzero(rows.values > highest)).size:
         place = _where(rows.indptr, rows.indices, int(found[0]), start)
         raise ValueError(f"{name} holds {rows.values[found[0]]:g} {place}; at most {highest:g} is wanted")

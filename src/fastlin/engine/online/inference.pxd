@@ -41,7 +41,7 @@ cdef inline double infer_column(const UpdateRule* rule, const TrainingRows* rows
         if goes_by_gradient(rule):
             slope *= -weight * step
         else:
-            slope *= passive_aggressive_step(rule, value, squared_size(rule, values, m), weight)
+            slope *= passive_aggressive_step(rule, value, squared_norm(values, m), weight)     # as scikit-learn's
         direction[0] = slope
         return fabs(slope) if slope != 0 else -1.0
     margin = sign * score

@@ -35,6 +35,13 @@ def automatic(
     solve(problem, theta, monitor, generator, tries_dual=True)
 
 
+def dual_ascent(
+    problem: LogLinearProblem, theta: NDArray[np.float64], monitor: ConvergenceMonitor, generator: np.random.Generator
+) -> None:
+    """`automatic` of who wants the dual: its ascent where the dual exists, whatever is likely to be faster."""
+    solve(problem, theta, monitor, generator, tries_dual=True, wants_dual=True)
+
+
 def automatic_after(history: Sequence[Mapping[str, Any]]) -> Solver:
     """`automatic` of a fit that begins where another ended, with another strength of the prior, given its history.
 
@@ -62,16 +69,16 @@ def solve(
     monitor: ConvergenceMonitor,
     generator: np.random.Generator,
     tries_dual: bool,
+    wants_dual: bool = False,
 ) -> None:
-    """`automatic`, with dual ascent or without."""
+    """`automatic`, with dual ascent, where another solver is no faster or it is what is wanted, or without."""
     if proximal_newton.has_proximal_newton(problem):
         proximal_newton.minimise(problem, theta, monitor, generator)
         return
     dense = newton.has_dense_hessian(problem)
     if (
-        not dense
-        and tries_dual
-        and not newton.has_fast_products(problem)
+        tries_dual
+        and (wants_dual or not (dense or newton.has_fast_products(problem)))
         and logistic_dual.has_logistic_dual(problem)
         and not (monitor.was_saved_by("newton") or monitor.was_saved_by("lbfgs"))
     ):
