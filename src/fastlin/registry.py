@@ -227,18 +227,19 @@ class FileFormat(NamedTuple):
         return getattr(importlib.import_module(f"fastlin.data.readers.{module}"), name)(files, request)
 
 
-_COLUMNS = frozenset({"label", "text", "weight", "keep"})
+_COLUMNS = frozenset({"label", "numeric", "text", "weight", "keep"})
 _TEXT = frozenset({"encoding", "errors", "vectorizer"})
 FILE_FORMATS: dict[str, FileFormat] = {
     "tsv": FileFormat("delimited:read_tsv", (".tsv", ".tab"), _COLUMNS | _TEXT | {"delimiter", "header"}),
     "csv": FileFormat("delimited:read_csv", (".csv",), _COLUMNS | _TEXT | {"delimiter", "header"}),
     "jsonl": FileFormat("line_formats:read_jsonl", (".jsonl", ".ndjson"), _COLUMNS | _TEXT, True),
     "lines": FileFormat("line_formats:read_lines", (".txt",), _TEXT),
-    "fasttext": FileFormat("fasttext:read_fasttext", (".fasttext", ".ft"), _TEXT | {"label"}, True),
+    "fasttext": FileFormat("fasttext:read_fasttext", (".fasttext", ".ft"), _TEXT | {"label", "numeric"}, True),
     "svmlight": FileFormat(
-        "svmlight:read_svmlight", (".svmlight", ".libsvm", ".svm"), frozenset({"weight", "n_features", "zero_based"})
+        "svmlight:read_svmlight", (".svmlight", ".libsvm", ".svm"),
+        frozenset({"numeric", "weight", "n_features", "zero_based"}),
     ),
-    "vw": FileFormat("vw:read_vw", (".vw",), _TEXT | {"label"}, True),
+    "vw": FileFormat("vw:read_vw", (".vw",), _TEXT | {"label", "numeric"}, True),
     "parquet": FileFormat(
         "arrow:read_parquet", (".parquet", ".pq"), _COLUMNS | {"n_features", "vectorizer"}, True
     ),

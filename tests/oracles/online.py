@@ -295,7 +295,9 @@ class Online:
         """The smallest change of theta that mends the margin of one instance (Crammer et al. 2006)."""
         (i,) = batch
         self.t += 1
-        in_norm = np.append(np.ones(len(self.share) - 1), 0) if self.targets else self.share  # of residuals: no intercept
+        in_norm = self.share
+        if self.targets:  # the norm has no intercept, as scikit-learn's
+            in_norm = np.append(np.ones(len(self.share) - 1), 0)
         scores, norm, C = self.theta @ rows[i], in_norm @ rows[i] ** 2, weights[i] * self.C
         loss, slope = self.loss(rows[i], y[i])
         self.theta[:, :-1] *= 1 - self.eta0 * self.l2

@@ -20,7 +20,11 @@ def run(options: argparse.Namespace) -> int:
     if options.min_precision is not None and not 0 < options.min_precision <= 1:
         raise UserError(f"--min-precision takes a share above 0 and up to 1, got {options.min_precision:g}")
     paths, files = model_io.named_models(options)
-    models = [model_io.load(path, options.jobs) for path in paths]
+    models = [model_io.load(path, options.jobs, kinds=model_io.LABELLERS) for path in paths]
+    if any(model_io.kind_of(model) == "regressor" for model in models):
+        return _of_numbers(paths, models, files, options)
+    if options.min_r2 is not None:
+        raise UserError("--min-r2 is of models that predict numbers, and this one predicts labels")
     if len(models) > 1:
         return _compared(paths, models, files, options)
     (model,) = models
@@ -69,6 +73,29 @@ def _compared(paths: list[str], models: list[Any], files: list[str], options: ar
         parts += [f"{paths[0]} and {path}\n{one}" for path, one in zip(pairs, compared, strict=True)]
         print("\n\n".join(parts))
     return _checked(reports[-1], options)
+
+
+def _of_numbers(paths: list[str], models: list[Any], files: list[str], options: argparse.Namespace) -> int:
+    """Regressors on documents with targets; what is checked is the last."""
+    for path, model in zip(paths, models, strict=True):
+        if model_io.kind_of(model) != "regressor":
+            raise UserError(f"{path} predicts labels, and others of the models numbers: evaluate them one by one")
+    for name in ("auc", "top", "threshold", "min_precision", "min_accuracy", "min_f1"):
+        if getattr(options, name):
+            raise UserError(f"--{name.replace('_', '-')} is of labels, and this model predicts numbers")
+    reports = model_io.evaluate_numbers(models, files, options, Progress(options))
+    if options.json:
+        plain = [{"model": path, **found.as_dict()} for path, found in zip(paths, reports, strict=True)]
+        print(json.dumps(reports[0].as_dict() if len(reports) == 1 else {"models": plain}))
+    else:
+        named = [
+            str(found) if len(paths) == 1 else f"{path}\n{found}" for path, found in zip(paths, reports, strict=True)
+        ]
+        print("\n\n".join(named))
+    if options.min_r2 is not None and reports[-1].r2 < options.min_r2:
+        print(f"fastlin evaluate: R² is below {options.min_r2:g}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def _checked(found: Report, options: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from fastlin.data import Block, Corpus, Documents, MalformedLines, conversion, r
 from fastlin.data.errors import LABEL_AND_TEXT, ReadError, UnknownColumnsError
 from fastlin.data.reader import BY_SUFFIX
 from fastlin.data.readers import sources, svmlight
+from fastlin.registry import FILE_FORMATS
 from fastlin.runtime.progress import Stage
 
 PYARROW_FORMATS = "arrow", "parquet"  # which pyarrow opens by itself
@@ -103,6 +104,7 @@ class InputSource:
         labelled: bool = True,
         again: bool = False,
         first_index: int | None = None,
+        numeric: bool = False,
     ) -> None:
         self.stored = names[0] if is_stored(names) else None
         self._files = [] if self.stored else sources.files(names)
@@ -113,6 +115,8 @@ class InputSource:
         found = {self.format or BY_SUFFIX.get(file.suffix) for file in self._files}
         self._form = found.pop() if len(found) == 1 else None  # None: the reader says what is wrong with it
         self.reading = reading.options_of(options, self._form, labelled)
+        if numeric and self._form in FILE_FORMATS and "numeric" in FILE_FORMATS[self._form].options:
+            self.reading["numeric"] = True
         self.in_place = False  # whether texts may lie where they were read, for the engine
         self._labelled = labelled
         self._streams: list[CountedStream] = []

@@ -19,6 +19,7 @@ from fastlin.inspection import (
     explain_token,
     grammar,
     language,
+    regressor,
     summary,
     surprisal,
     top_features,
@@ -34,11 +35,15 @@ def run(options: argparse.Namespace) -> int:
         raise UserError("--token needs --text: the sentence whose token it is")
     if options.model.endswith(ARPA):
         return _language(NgramModel.from_arpa(options.model), options)
-    model = model_io.load(options.model, kinds=("classifier", "clustering", "tagger", "parser", "language"))
+    model = model_io.load(
+        options.model, kinds=("classifier", "clustering", "tagger", "parser", "language", "regressor")
+    )
     if is_parser(model):
         return _grammar(model, options)
     if is_about_language(model):
         return _language(model, options)
+    if model_io.kind_of(model) == "regressor":
+        return _regressor(model, options)
     if options.text is not None:
         if model_io.kind_of(model) == "tagger":
             return _token(model, options)
@@ -62,6 +67,16 @@ def run(options: argparse.Namespace) -> int:
     else:
         listed = [] if follows is None else [follows.shown(options.top, labels)]
         print("\n\n".join(map(str, [facts, *listed, *strongest])))
+    return 0
+
+
+def _regressor(model: Any, options: argparse.Namespace) -> int:
+    """A regressor: its parts and its strongest weights."""
+    for name, given in (("--text", options.text), ("--label", options.label), ("--token", options.token)):
+        if given is not None:
+            raise UserError(f"{name} is of models of labels, and this one predicts numbers")
+    found = regressor(model, options.top)
+    print(json.dumps(found.as_dict()) if options.json else found)
     return 0
 
 

@@ -24,6 +24,7 @@ class LearnerChoice(NamedTuple):
 ONLINE = {"max_iter": 10, "tol": None}
 AVERAGED = {**ONLINE, "average": True}
 ADAGRAD = {"loss": "log_loss", "learning_rate": "adagrad", "eta0": 1.0, "alpha": 1e-6}
+RESIDUALS = {"learning_rate": "adagrad", "eta0": 1.0, "alpha": 1e-6}
 FTRL = {"loss": "log_loss", "learning_rate": "ftrl", "eta0": 1.0, "penalty": "l1", "alpha": 0.3}
 MARGINS = (0.001, 0.01, 0.1, 1.0, 10.0)
 PENALTIES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -43,7 +44,11 @@ LEARNERS = {
     "arow": LearnerChoice("AROWClassifier", ONLINE, ("r", (100.0, 10.0, 1.0, 0.1))),
     "sgd": LearnerChoice("SGDClassifier", {**ONLINE, **ADAGRAD}, ("alpha", PENALTIES)),
     "ftrl": LearnerChoice("SGDClassifier", {**ONLINE, **FTRL}, ("alpha", WHOLE)),
+    "ridge": LearnerChoice("Ridge", {}, ("alpha", (100.0, 10.0, 1.0, 0.1, 0.01))),
+    "svr": LearnerChoice("LinearSVR", {"tol": 1e-3}, ("C", (0.01, 0.1, 1.0, 10.0)), warm=True),
+    "sgd-regressor": LearnerChoice("SGDRegressor", {**ONLINE, **RESIDUALS}, ("alpha", PENALTIES)),
 }
+REGRESSORS = ("ridge", "svr", "sgd-regressor")  # learners of numbers
 COUNTED = ("nb", "complement-nb", "bernoulli-nb", "semi-nb")  # learners of counts
 TEXT_OPTIONS = {
     "ngrams": (1, 1), "analyzer": "word", "token_pattern": None, "hash": None, "keep_names": None, "min_df": None,

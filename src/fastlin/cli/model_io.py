@@ -21,18 +21,20 @@ from fastlin.data.readers import sources
 from fastlin.validation import refuse_missing
 
 if TYPE_CHECKING:
-    from fastlin.inspection import Report
+    from fastlin.inspection import RegressionReport, Report
 
 ARCHIVE = b"PK\x03\x04"  # what a zip begins with
 WANTED: dict[tuple[str, ...], str] = {
     ("tagger",): "no tagger",
     ("parser",): "no parser",
     ("speller",): "no corrector of spelling",
+    ("classifier", "regressor"): "neither a classifier nor a regressor of documents",
 }
 ELSEWHERE = {  # the commands of other kinds
     "tagger": "which labels tokens: fastlin tag is for it",
     "parser": "which makes trees: fastlin parse is for it",
     "speller": "which corrects texts: fastlin spell is for it",
+    "regressor": "which predicts numbers: fastlin predict and evaluate are for it",
 }
 
 
@@ -75,8 +77,8 @@ def check_dev(options: argparse.Namespace) -> None:
 def kind_of(model: Any) -> str | None:
     """What a model labels: a "tagger" tokens of sequences, a "classifier" documents, a "clustering" with numbers.
 
-    "parser": a model that makes trees of sentences; "speller": one that corrects them; "language": one of sentences, or
-    of words, which labels nothing.
+    "regressor": a model that predicts a number of each document; "parser": one that makes trees of sentences;
+    "speller": one that corrects them; "language": one of sentences, or of words, which labels nothing.
     """
     if hasattr(type(model), "correct_word"):
         return "speller"
@@ -88,6 +90,10 @@ def kind_of(model: Any) -> str | None:
         return "classifier"
     if is_about_language(model):
         return "language"
+    from sklearn.base import RegressorMixin  # which a model of labels has imported, and a stream of texts never does
+
+    if isinstance(model.steps[-1][1] if hasattr(model, "steps") else model, RegressorMixin):
+        return "regressor"
     return "clustering" if hasattr(model, "predict") else None
 
 
@@ -112,6 +118,9 @@ def _is_archive(path: str) -> bool:
         return False
     with open(path, "rb") as file:
         return file.read(len(ARCHIVE)) == ARCHIVE
+
+
+LABELLERS = "classifier", "regressor"  # which answer for each document
 
 
 def load(path: str, jobs: int | None = None, verify: bool = True, kinds: tuple[str, ...] = ("classifier",)) -> Any:
@@ -152,14 +161,20 @@ def save(model: Any, options: argparse.Namespace, progress: Progress) -> dict[st
     facts: dict[str, Any] = {}
     dev, smaller = getattr(options, "dev", None), options.quantise is not None or options.prune
     if dev:
-        facts["dev_accuracy"] = on_dev(model, options, progress).accuracy
+        facts |= dev_figure(on_dev(model, options, progress))
     if options.model is None:
         return facts
     saved = fastlin.save(model, options.model, dtype=options.quantise, prune=options.prune)
     facts = {"model": options.model, **facts, **saved}
     if dev and smaller:
-        facts["dev_accuracy_saved"] = on_dev(load(options.model), options, progress).accuracy
+        again = dev_figure(on_dev(load(options.model, kinds=LABELLERS), options, progress))
+        facts |= {f"{name}_saved": value for name, value in again.items()}
     return facts
+
+
+def dev_figure(found: "Report | RegressionReport") -> dict[str, float]:
+    """The figure by which a model is known: the accuracy of labels, R² of numbers."""
+    return {"dev_accuracy": found.accuracy} if hasattr(found, "accuracy") else {"dev_r2": found.r2}
 
 
 def first_index(model: Any) -> int:
@@ -175,9 +190,33 @@ def set_first_index(learner: Any, index: int) -> None:
         learner.svmlight_first_index_ = index
 
 
-def on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> "Report":
+def on_dev(model: Any, options: argparse.Namespace, progress: Progress) -> "Report | RegressionReport":
     """The report of a model on the documents held out."""
+    if kind_of(model) == "regressor":
+        return evaluate_numbers([model], [options.dev], of_dev(options), progress)[0]
     return evaluate([model], [options.dev], of_dev(options), progress)[0]
+
+
+def evaluate_numbers(
+    models: Sequence[Any], files: list[str], options: argparse.Namespace, progress: Progress
+) -> "list[RegressionReport]":
+    """The report of each regressor on files whose labels are numbers, of which a block at a time is in memory."""
+    from fastlin.inspection import RegressionAccumulator
+
+    tallies = [RegressionAccumulator() for _ in models]
+    with (
+        InputSource(files, options, first_index=first_index(models[0]), numeric=True) as source,
+        progress.stage(f"evaluating on {source.name}", source.bytes) as stage,
+    ):
+        if source.stored:
+            raise UserError(f"{source.stored}: a stored corpus has labels, and a regressor predicts numbers")
+        for model in models:
+            check_first_index(model, source)
+        for block in source.blocks(stage):
+            targets = labels_of(block, source.name)
+            for tally, model in zip(tallies, models, strict=True):
+                tally.add(targets, model.predict(documents_of(block, model)))
+    return [tally.report() for tally in tallies]
 
 
 class Answers(NamedTuple):

@@ -32,10 +32,13 @@ LEARNERS = {
     "arow": "AROW, a variance for each weight: --set r=, --epochs",
     "sgd": "stochastic gradient descent, steps by Adagrad: --alpha, --loss, --epochs",
     "ftrl": "FTRL-Proximal with L1, for sparse models: --alpha, --loss, --epochs",
+    "ridge": "labels are numbers: least squares with an L2 penalty: --alpha",
+    "svr": "labels are numbers: linear support vector regression to the optimum: --C, --loss",
+    "sgd-regressor": "labels are numbers: stochastic gradient descent, steps by Adagrad: --alpha, --loss, --epochs",
 }
 ALIASES = {
     "maxent": "logistic", "bayes": "nb", "naive-bayes": "nb", "passive-aggressive": "pa", "linear-svm": "svm",
-    "rocchio": "centroid",
+    "rocchio": "centroid", "least-squares": "ridge",
 }  # fmt: skip
 FORMATS = tuple(FILE_FORMATS)
 IMPORTED, EXPORTED = ("liblinear", "vw", "crfsuite", "safetensors"), ("safetensors", "joblib")
@@ -283,6 +286,7 @@ def evaluate(parser: CommandParser) -> None:
     parser.add_argument("-m", "--model", metavar="FILE", help="a model that train has saved; of several, the first")
     parser.add_argument("--min-accuracy", type=float, metavar="X", help="exit with 1 if the accuracy is below X")
     parser.add_argument("--min-f1", type=float, metavar="X", help="exit with 1 if the mean of the F1 is below X")
+    parser.add_argument("--min-r2", type=float, metavar="X", help="of numbers: exit with 1 if R² is below X")
     group = parser.add_argument_group("figures of scores, which need memory for a number a label a document")
     group.add_argument("--auc", action="store_true", help="ROC AUC of each label against the rest, and their mean")
     group.add_argument("--top", type=whole_numbers, metavar="K,…", help="how often the label is among the K best")
@@ -383,10 +387,9 @@ def tune(parser: CommandParser) -> None:
     parser.add_argument("--folds", type=int, metavar="N", help="or each of N parts of FILE by a learner of the others")
     parser.add_argument(
         "--metric",
-        type=AnyOf(("accuracy", "macro_f1", "log_loss")),
-        default="accuracy",
+        type=AnyOf(("accuracy", "macro_f1", "log_loss", "r2", "mae", "rmse")),
         metavar="NAME",
-        help="accuracy, macro_f1 or log_loss: what decides",
+        help="accuracy (default), macro_f1 or log_loss; of numbers r2 (default), mae or rmse: what decides",
     )
     saving(parser, required=False)
     learning(parser, path=True)

@@ -26,7 +26,9 @@ BREAKS = re.compile(r"[\t\r\n]+")  # which end a column or a line of TSV
 def run(options: argparse.Namespace) -> int:
     if options.top < 0:
         raise UserError(f"--top takes a number of labels, got {options.top}")
-    model = model_io.load(options.model, options.jobs, verify=not options.no_verify)
+    model = model_io.load(options.model, options.jobs, verify=not options.no_verify, kinds=model_io.LABELLERS)
+    if numbers := model_io.kind_of(model) == "regressor":
+        refuse_labels(options)
     progress = Progress(options)
     with (
         InputSource(options.files, options, labelled=False, first_index=model_io.first_index(model)) as source,
@@ -34,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     ):
         model_io.check_first_index(model, source)
         for block in source.blocks(stage):
-            found = lines(model, documents_of(block, model), columns_of(block, options), options)
+            write = number_lines if numbers else lines
+            found = write(model, documents_of(block, model), columns_of(block, options), options)
             sys.stdout.write("".join(f"{line}\n" for line in found))
             sys.stdout.flush()  # whoever reads the pipe waits for these lines
     return 0
@@ -67,6 +70,26 @@ def lines(model: Any, documents: Any, columns: dict[Any, list[Any]], options: ar
     return (write(dict(zip(columns, values, strict=True)), labels) for values, labels in zip(kept, found, strict=False))
 
 
+def refuse_labels(options: argparse.Namespace) -> None:
+    """Refuse what a model of numbers has not."""
+    for name, given in (("--proba", options.proba), ("--scores", options.scores), ("--top", options.top != 1)):
+        if given:
+            raise UserError(f"{name} is of labels, and this model predicts numbers")
+
+
+def number_lines(
+    model: Any, documents: Any, columns: dict[Any, list[Any]], options: argparse.Namespace
+) -> Iterator[str]:
+    """The lines of a regressor: the columns that are handed on, and a number, in as many digits as tell it apart."""
+    kept = zip(*columns.values(), strict=True) if columns else itertools.repeat(())
+    for values, number in zip(kept, model.predict(documents).tolist(), strict=False):
+        named = dict(zip(columns, values, strict=True))
+        if options.json:
+            yield json.dumps(columns_as_json(named) | {"value": number}, default=str)
+        else:
+            yield as_text(named, [(number, None)])
+
+
 def as_text(kept: dict[Any, Any], labels: list[tuple[Any, float | None]]) -> str:
     """Columns of TSV; tabs and line ends within a label, or a value that was handed on, are blanks."""
     values = [value if isinstance(value, str) else json.dumps(value, default=str) for value in kept.values()]
@@ -82,8 +105,12 @@ def as_column(label: Any) -> str:
 
 def as_json(kept: dict[Any, Any], labels: list[tuple[Any, float | None]]) -> str:
     best = [{"label": label} if figure is None else {"label": label, "value": figure} for label, figure in labels]
-    first = {"columns": {str(name): value for name, value in kept.items()}} if kept else {}
-    return json.dumps({**first, **best[0], **({"labels": best} if len(best) > 1 else {})}, default=str)
+    return json.dumps({**columns_as_json(kept), **best[0], **({"labels": best} if len(best) > 1 else {})}, default=str)
+
+
+def columns_as_json(kept: dict[Any, Any]) -> dict[str, Any]:
+    """The columns that were handed on, as an object."""
+    return {"columns": {str(name): value for name, value in kept.items()}} if kept else {}
 
 
 def figures_of(model: Any, documents: Any, probabilities: bool) -> NDArray[np.float64]:

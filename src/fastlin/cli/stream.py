@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     saved = save_described(described_pipeline(steps), options.model, packing)
     facts = {"model": options.model, **saved, "documents": n_documents}
     if options.dev:
-        facts["dev_accuracy"] = model_io.on_dev(model_io.load(options.model), options, progress).accuracy
+        facts |= model_io.dev_figure(model_io.on_dev(model_io.load(options.model), options, progress))
     facts |= {"labels": len(classes), "features": hashing.n_features}
     tell(facts | {"seconds": time.perf_counter() - started}, options)
     return 0

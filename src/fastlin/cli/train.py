@@ -32,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
             learner = learner.to_local()
     model_io.set_first_index(learner, data.first_index)
     facts = model_io.save(model_io.pipeline([*data.steps, ("learner", learner)]), options, progress)
-    facts |= {"documents": data.X.shape[0], "labels": len(learner.classes_), "features": data.X.shape[1]}
+    labels = {} if options.learner in learners.REGRESSORS else {"labels": len(learner.classes_)}
+    facts |= {"documents": data.X.shape[0], **labels, "features": data.X.shape[1]}
     facts["seconds"] = time.perf_counter() - started
     tell(facts, options)
     return 0

@@ -77,6 +77,8 @@ def prepare(options: argparse.Namespace, progress: Progress) -> TrainingData:
     """Read what the command names."""
     ready = model_io.transformers(options.vectoriser) if options.vectoriser else None
     steps = ready or learners.vectoriser(options)  # mistakes are found before anything is read
+    if options.learner in learners.REGRESSORS:
+        return of_numbers(steps, ready is not None, options, progress)
     if is_stored(options.files):
         learners.refuse_features(options)
         corpus = stored(options.files[0], ready)
@@ -84,14 +86,37 @@ def prepare(options: argparse.Namespace, progress: Progress) -> TrainingData:
         on_cluster = getattr(options, "cluster", None) is not None  # whose workers read the labels
         return rows if on_cluster else checked(rows, options)
     with InputSource(options.files, options, again=True) as source:
-        needed = source.unpacked * (2 + 3 * options.ngrams[1])  # texts and matrix, as measured
-        if options.out_of_core or needed > (options.memory or available_memory.available() // 2):
+        if options.out_of_core or is_too_large(source, options):
             return checked(on_disk(source, steps, ready is not None, options, progress), options)
         with progress.stage(f"reading {source.name}", source.bytes) as stage:
             data = source.collect(stage)
     check_labels(data.labels, options)  # before features are made
     found = in_memory(data, steps, ready is not None, options, progress)
     return checked(found._replace(first_index=source.first_index), options)
+
+
+def is_too_large(source: InputSource, options: argparse.Namespace) -> bool:
+    """Whether texts and their matrix, as measured, would not fit into the memory that may be used."""
+    needed = source.unpacked * (2 + 3 * options.ngrams[1])
+    return bool(needed > (options.memory or available_memory.available() // 2))
+
+
+def of_numbers(steps: Steps, ready: bool, options: argparse.Namespace, progress: Progress) -> TrainingData:
+    """Read documents whose labels are numbers, for a learner that has all rows in memory."""
+    if is_stored(options.files):
+        raise UserError(f"{options.learner} learns numbers, and a stored corpus has labels: name the files")
+    if options.out_of_core:
+        raise UserError(f"--out-of-core: {options.learner} has all rows in memory")
+    with InputSource(options.files, options, numeric=True) as source:
+        if is_too_large(source, options):
+            raise UserError(
+                f"{source.name}: with their features the texts may not fit into memory, where {options.learner} has "
+                "them; --memory says how much may be used"
+            )
+        with progress.stage(f"reading {source.name}", source.bytes) as stage:
+            data = source.collect(stage)
+    found = in_memory(data, steps, ready, options, progress)
+    return found._replace(labels=np.asarray(data.labels, np.float64), first_index=source.first_index)
 
 
 def check_labels(labels: Any, options: argparse.Namespace) -> None:

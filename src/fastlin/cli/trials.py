@@ -15,10 +15,11 @@ from sklearn.base import clone
 from fastlin.cli import model_io
 from fastlin.cli.errors import UserError
 from fastlin.cli.labels import all_shown
+from fastlin.cli.learners import REGRESSORS
 from fastlin.cli.progress import Progress
 from fastlin.cli.train import fit
 from fastlin.cli.training_data import TrainingData
-from fastlin.inspection import Report, ReportAccumulator
+from fastlin.inspection import RegressionAccumulator, RegressionReport, Report, ReportAccumulator
 from fastlin.validation.partial_labels import is_missing
 
 Row = dict[str, float]
@@ -60,7 +61,10 @@ class Folds:
 
     def __init__(self, data: TrainingData, learner: Any, options: argparse.Namespace, progress: Progress) -> None:
         self.data, self.learner, self.options, self.progress = data, learner, options, progress
+        self.numbers = options.learner in REGRESSORS
         labels = data.all_labels()
+        if self.numbers:
+            labels = np.zeros(len(labels))  # of which each part has as many as any other
         there = np.ones(len(labels), bool)
         if options.learner == "semi-nb":
             there = np.array([not is_missing(label) for label in labels.tolist()])
@@ -71,13 +75,13 @@ class Folds:
 
     def row(self, name: str, value: float) -> Row:
         """Fit with a value as often as there are parts; the figures are of all documents."""
-        everything, each, seconds = ReportAccumulator(self.names), [], 0.0
+        everything, each, seconds = self._accumulator(), [], 0.0
         for learner, (others, held) in zip(self.learners, self.rows, strict=True):
             started = time.perf_counter()
             learner.set_params(**{name: value})
             fit(learner, functools.partial(others.fit, learner), self.progress)
             seconds += time.perf_counter() - started
-            part = ReportAccumulator(self.names)
+            part = self._accumulator()
             for found in self._predicted(learner, held):
                 part.add(*found)
                 everything.add(*found)
@@ -85,8 +89,15 @@ class Folds:
         row = {name: value, "seconds": seconds, **sizes(self.learners), **figures(everything.report())}
         return {**row, "deviation": float(np.std([one[self.options.metric] for one in each], ddof=1))}
 
-    def _predicted(self, learner: Any, held: TrainingData) -> Iterator[tuple[list[Any], list[Any], Any]]:
-        """Labels, what was predicted, and the probabilities of all labels there are."""
+    def _accumulator(self) -> Any:
+        """The sums of figures of labels, or of numbers."""
+        return RegressionAccumulator() if self.numbers else ReportAccumulator(self.names)
+
+    def _predicted(self, learner: Any, held: TrainingData) -> Iterator[tuple[Any, ...]]:
+        """Labels, what was predicted, and the probabilities of all labels there are; of numbers the first two."""
+        if self.numbers:
+            yield held.labels, learner.predict(held.X)
+            return
         columns = [self.names.index(label) for label in all_shown(learner.classes_)]
         for X, labels in held.blocks():
             probabilities = None
@@ -128,7 +139,9 @@ def sizes(fitted: list[Any]) -> Row:
     return {"weights": float(np.mean(counts))}
 
 
-def figures(found: Report) -> Row:
+def figures(found: Report | RegressionReport) -> Row:
     """A row of the table, from a report."""
+    if isinstance(found, RegressionReport):
+        return {"r2": found.r2, "mae": found.mae, "rmse": found.rmse}
     row = {"accuracy": found.accuracy, "macro_f1": found.macro_f1}
     return row if found.log_loss is None else {**row, "log_loss": found.log_loss}

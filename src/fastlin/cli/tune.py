@@ -10,9 +10,14 @@ from fastlin.cli.progress import Progress
 from fastlin.cli.training_data import prepare
 from fastlin.cli.trials import Folds, HeldOut, Row
 
+LABEL_FIGURES, NUMBER_FIGURES = ("accuracy", "macro_f1", "log_loss"), ("r2", "mae", "rmse")
+FIGURES = LABEL_FIGURES, NUMBER_FIGURES  # by whether the learner is one of numbers; the first decides if none is named
+LOSSES = "log_loss", "mae", "rmse"  # which are better where they are lower
+
 
 def run(options: argparse.Namespace) -> int:
     progress = Progress(options)
+    choose_metric(options)
     if options.model is not None:
         model_io.check_target(options.model, options)
     check_who_decides(options)
@@ -50,6 +55,15 @@ def check_who_decides(options: argparse.Namespace) -> None:
     model_io.check_dev(options)
 
 
+def choose_metric(options: argparse.Namespace) -> None:
+    """The metric that decides, if none is named, and whether the learner can have the one that is."""
+    metrics = FIGURES[options.learner in learners.REGRESSORS]
+    if options.metric is None:
+        options.metric = metrics[0]
+    elif options.metric not in metrics:
+        raise UserError(f"--metric {options.metric}: {options.learner} has {', '.join(metrics)}")
+
+
 def path_of(options: argparse.Namespace, learner: Any) -> tuple[str, list[float]]:
     """Which parameter, and its values, from the strongest prior to the weakest."""
     usual, values = learners.LEARNERS[options.learner].path or (None, ())
@@ -67,7 +81,7 @@ def choose(rows: list[Row], metric: str) -> Row:
     """The best row; the first, which has the strongest prior, among equals."""
     if metric not in rows[0]:
         raise UserError(f"--metric {metric}: this learner has no probabilities")
-    return min(rows, key=lambda row: row[metric]) if metric == "log_loss" else max(rows, key=lambda row: row[metric])
+    return (min if metric in LOSSES else max)(rows, key=lambda row: row[metric])
 
 
 def show(rows: list[Row], options: argparse.Namespace) -> None:

@@ -40,8 +40,8 @@ class Documents(NamedTuple):
     ----------
     texts : list of str, or of dict
         The documents; dicts from the name of a feature to its value where a file holds features.
-    labels : list of str or None
-        Their labels.
+    labels : list of str, or of float, or None
+        Their labels; numbers where these were asked for.
     weights : array of float64 or None
         Their weights.
     path : str
@@ -53,7 +53,7 @@ class Documents(NamedTuple):
     """
 
     texts: list[Any]
-    labels: list[str] | None
+    labels: list[Any] | None
     weights: NDArray[np.float64] | None
     path: str
     line: int

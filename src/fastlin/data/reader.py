@@ -28,6 +28,7 @@ class ReadOptions(TypedDict, total=False):
     """The arguments of `read` that say nothing of what is read: blocks of rows, or of documents."""
 
     label: Any
+    numeric: bool
     text: Any
     weight: Any
     keep: Any
@@ -57,6 +58,7 @@ def read(
     format: FileFormatName | None = None,  # noqa: A002 - the word for it
     *,
     label: Any = ...,
+    numeric: bool = False,
     text: Any = ...,
     weight: Any = None,
     keep: Any = None,
@@ -86,6 +88,9 @@ def read(
         the text is all behind it; of other files whose header has other names (or that have none, which
         `header=False` says) it must be said which is which. `label=None`: there are no labels, and in TSV the whole
         line is the text. Several columns of text become one, with line ends between.
+    numeric : bool
+        Whether labels are numbers, the targets of a regression: a line whose label is none is malformed. In svmlight
+        they always are.
     weight : int, str, bool or None
         The column or field that holds the weight of a row; in svmlight, True says that a label may be "label:weight".
     keep : int, str, list of these, or None
@@ -197,6 +202,8 @@ def _check(form: str, options: dict[str, Any]) -> None:
             formats = ", ".join(other for other in FORMATS if name in FILE_FORMATS[other].options)
             raise ValueError(f"{name}={value!r} means nothing for {form}; {formats} have it")
     _check_columns(form, options)
+    if not isinstance(options["numeric"], bool | np.bool_):
+        raise TypeError(f"numeric must be True or False, got {options['numeric']!r:.100}")
     if options["n_features"] is not None and whole_number("n_features", options["n_features"], 1) > MAX_COLUMNS:
         raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {options['n_features']}")
     if not isinstance(options["zero_based"], bool | np.bool_):

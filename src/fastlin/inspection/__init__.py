@@ -14,6 +14,8 @@ from fastlin.inspection.language import (
     surprisal,
 )
 from fastlin.inspection.ranking import Cut, LabelThreshold, RankingAccumulator, RankingReport, ranking
+from fastlin.inspection.regression import RegressionAccumulator, RegressionReport, regression_report
+from fastlin.inspection.regressor import RegressorSummary, regressor
 from fastlin.inspection.report import Bin, LabelReport, Report, ReportAccumulator, report
 from fastlin.inspection.summary import StepSummary, Summary, summary
 from fastlin.inspection.tagging import TaggedSentence, tagging
@@ -35,6 +37,9 @@ __all__ = [
     "OrderSummary",
     "RankingAccumulator",
     "RankingReport",
+    "RegressionAccumulator",
+    "RegressionReport",
+    "RegressorSummary",
     "Report",
     "ReportAccumulator",
     "SentenceSurprisal",
@@ -51,6 +56,8 @@ __all__ = [
     "grammar",
     "language",
     "ranking",
+    "regression_report",
+    "regressor",
     "report",
     "summary",
     "surprisal",

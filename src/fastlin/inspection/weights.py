@@ -47,7 +47,7 @@ def advice(model: Any) -> str:
     if is_about_language(learner):
         return "; fastlin.inspection.language describes it"
     if isinstance(learner, RegressorMixin):
-        return "; coef_ has a weight for each feature"
+        return "; fastlin.inspection.regressor describes it"
     if _held(learner)[0] is not None:
         return "; fastlin.inspection.summary describes it, explain explains a document's label"
     return ""

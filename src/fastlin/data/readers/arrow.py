@@ -15,7 +15,7 @@ from fastlin.data.arrow_shards import pyarrow
 from fastlin.data.blocks import Block, Documents
 from fastlin.data.errors import ReadError
 from fastlin.data.readers.line_formats import ReadRequest, as_columns
-from fastlin.data.readers.parsed_records import TEXT_SEPARATOR
+from fastlin.data.readers.parsed_records import TEXT_SEPARATOR, as_target
 from fastlin.data.readers.sources import InputFile
 from fastlin.validation import MAX_COLUMNS
 
@@ -60,7 +60,7 @@ def tables(file: InputFile, form: str, request: ReadRequest) -> Iterator[Block |
             names = ColumnNames("label" if label is ... else label, texts, given["weight"], keep)
             if sparse and keep:
                 raise ReadError(file.name, 0, f"the column {keep[0]!r} is kept of documents, and these are rows")
-            part = _Batch(batch, names, file.name, row)
+            part = _Batch(batch, names, file.name, row, request.numeric)
             row += batch.num_rows
             if not batch.num_rows:
                 continue
@@ -147,8 +147,8 @@ def _seekable(file: InputFile) -> Iterator[Any]:
 class _Batch:
     """A batch of records, and where its file has it."""
 
-    def __init__(self, batch: Any, names: ColumnNames, path: str, row: int) -> None:
-        self.batch, self.names, self.path, self.row = batch, names, path, row
+    def __init__(self, batch: Any, names: ColumnNames, path: str, row: int, numeric: bool = False) -> None:
+        self.batch, self.names, self.path, self.row, self.numeric = batch, names, path, row, numeric
         missing = [name for name in names.columns if name not in batch.schema.names]
         if missing:
             there = ", ".join(map(repr, batch.schema.names))
@@ -161,7 +161,8 @@ class _Batch:
             if not all(isinstance(text, str) for text in part):
                 raise ReadError(self.path, 0, f"the column {name!r} does not hold texts")
         texts = parts[0] if len(parts) == 1 else [TEXT_SEPARATOR.join(row) for row in zip(*parts, strict=True)]
-        labels = None if self.names.label is None else [str(label) for label in self.column(self.names.label)]
+        labels = self.labels()
+        labels = labels if labels is None or self.numeric else [str(label) for label in labels]
         kept = {name: self.batch.column(name).to_pylist() for name in self.names.keep} or None
         return Documents(texts, labels, self.weights(), self.path, self.row, kept)
 
@@ -177,9 +178,22 @@ class _Batch:
         self.check(indptr, ~np.isfinite(values), values, "is not finite")
         width = max(width, int(indices.max(initial=0)) + 1)
         parts = values.astype(dtype, copy=False), indices.astype(np.int32), indptr
-        y = None if self.names.label is None else np.array(self.column(self.names.label))
+        labels = self.labels()
+        y = None if labels is None else np.array(labels)
         X = sp.csr_array(parts, shape=(self.batch.num_rows, width))
         return Block(X, y, self.weights(), None, self.path, self.row)
+
+    def labels(self) -> list[Any] | None:
+        if self.names.label is None:
+            return None
+        labels = self.column(self.names.label)
+        return [self.target(row, label) for row, label in enumerate(labels)] if self.numeric else labels
+
+    def target(self, row: int, label: Any) -> float:
+        try:
+            return as_target(label)
+        except (TypeError, ValueError) as error:
+            raise self.error(row, str(error)) from None
 
     def weights(self) -> NDArray[np.float64] | None:
         if self.names.weight is None:

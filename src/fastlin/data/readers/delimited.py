@@ -41,7 +41,10 @@ def read_csv(files: list[InputFile], request: ReadRequest) -> Iterator[Documents
     """Files of columns between commas, which quotes may hold."""
     delimiter = request.options["delimiter"] or ","
     for file in files:
-        csv = Csv(request.decoder, _fields(request, in_order=False), delimiter, request.malformed, request.in_place)
+        csv = Csv(
+            request.decoder, _fields(request, in_order=False), delimiter, request.malformed, request.in_place,
+            request.numeric,
+        )  # fmt: skip
         yield from csv.documents(file, request.block_bytes)
 
 
@@ -237,10 +240,16 @@ class Csv:
     """Fields between commas, some in quotes: these may hold commas, line ends, and quotes, which are doubled."""
 
     def __init__(
-        self, decoder: LineDecoder, fields: Fields, delimiter: str, malformed: MalformedLines, in_place: bool = False
+        self,
+        decoder: LineDecoder,
+        fields: Fields,
+        delimiter: str,
+        malformed: MalformedLines,
+        in_place: bool = False,
+        numeric: bool = False,
     ) -> None:
         self.decoder, self.fields, self.delimiter, self.malformed = decoder, fields, delimiter, malformed
-        self.in_place = in_place
+        self.in_place, self.numeric = in_place, numeric
         self.escaped = False  # whether some bytes could not be decoded, and are there as lone surrogates
         self.begun = False  # whether the first record has said what the columns are
         self.columns: RecordColumns | None = None  # how the engine reads, where it does
@@ -278,6 +287,7 @@ class Csv:
                 begun = line + count_lines(LINE_ENDS.match(text, start)[0])  # type: ignore[index]
                 try:
                     found, rest = self.columns.read(text, start)
+                    found = found.with_targets() if self.numeric else found
                 except ValueError:
                     found, rest, n_bytes = ParsedRecords([], None, None), start, len(text)
                 yield CsvPart(found, begun if found.texts else 0, rest)
@@ -316,7 +326,8 @@ class Csv:
                 if wrong := ESCAPED.search("".join(record)):
                     what = f"the byte {ord(wrong[0]) - 0xDC00:#04x} is not {self.decoder.encoding}"
                     raise ValueError(f"{what}; errors='replace' reads it nonetheless")
-        return self.fields.parse(records)
+        found = self.fields.parse(records)
+        return found.with_targets() if self.numeric else found
 
     def text(self, lines: bytes) -> str:
         """Lines decoded; what cannot be is marked, and found in its record."""

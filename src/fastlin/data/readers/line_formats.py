@@ -59,10 +59,15 @@ class ReadRequest(NamedTuple):
     def labelled(self) -> bool:
         return self.options["label"] is not None
 
+    @property
+    def numeric(self) -> bool:
+        """Whether labels are numbers."""
+        return bool(self.options["numeric"])
+
     def documents(self, files: list[InputFile], begin: Callable[[], LineFormat]) -> Iterator[Documents]:
         """Read files one after the other, each by a format that begins anew."""
         for file in files:
-            yield from documents(file, begin(), self.malformed, self.block_bytes, self.in_place)
+            yield from documents(file, begin(), self.malformed, self.block_bytes, self.in_place, self.numeric)
 
 
 def read_lines(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
@@ -79,7 +84,12 @@ def read_jsonl(files: list[InputFile], request: ReadRequest) -> Iterator[Documen
 
 
 def documents(
-    file: InputFile, form: LineFormat, malformed: MalformedLines, size: int, in_place: bool = False
+    file: InputFile,
+    form: LineFormat,
+    malformed: MalformedLines,
+    size: int,
+    in_place: bool = False,
+    numeric: bool = False,
 ) -> Iterator[Documents]:
     """Read a file, a block for each piece of it."""
     columns, first = None, True
@@ -94,19 +104,26 @@ def documents(
             columns, first = form.columns(), False
             if in_place and columns is not None:
                 columns.leave_texts()
-        found = joined(_parts(form, columns, piece, start, malformed))
+        found = joined(_parts(form, columns, piece, start, malformed, numeric))
         if found.texts:
             yield found.documents(piece.path, piece.line)
 
 
 def _parts(
-    form: LineFormat, columns: RecordColumns | None, piece: LineBlock, start: int, malformed: MalformedLines
+    form: LineFormat,
+    columns: RecordColumns | None,
+    piece: LineBlock,
+    start: int,
+    malformed: MalformedLines,
+    numeric: bool,
 ) -> Iterator[ParsedRecords]:
     """The records of a piece from `start` on, which is where its line begins: what the engine leaves line by line."""
     text, path, line = piece
+    parse = numbers_of(form.parse) if numeric else form.parse
     while columns is not None and start < len(text):
         try:
             found, stop = columns.read(text, start)
+            found = found.with_targets() if numeric else found
         except ValueError:
             break
         yield found
@@ -114,10 +131,19 @@ def _parts(
             return
         line += count_lines(text[start:stop])
         start = skip_lines(text, stop, 1)
-        yield parse_records(form.parse, text[stop:start].splitlines(), [line], path, malformed)
+        yield parse_records(parse, text[stop:start].splitlines(), [line], path, malformed)
         line += 1
     lines = text[start:].splitlines()
-    yield parse_records(form.parse, lines, range(line, line + len(lines)), path, malformed)
+    yield parse_records(parse, lines, range(line, line + len(lines)), path, malformed)
+
+
+def numbers_of(parse: Callable[[list[Any]], ParsedRecords]) -> Callable[[list[Any]], ParsedRecords]:
+    """A parser of records whose labels are numbers; one that is none makes its record malformed."""
+
+    def parse_numbers(records: list[Any]) -> ParsedRecords:
+        return parse(records).with_targets()
+
+    return parse_numbers
 
 
 def parse_records(

@@ -39,13 +39,28 @@ class ParsedRecords(NamedTuple):
     """The texts, labels and weights of some records."""
 
     texts: list[Any]  # or what is read in place: slices, and labels that are numbered
-    labels: list[str] | None
+    labels: list[Any] | None  # strings, or numbers where these are wanted
     weights: list[float] | None
     kept: dict[Any, list[Any]] | None = None
+
+    def with_targets(self) -> "ParsedRecords":
+        """The same, its labels as numbers. ValueError: one is none."""
+        return self if self.labels is None else self._replace(labels=[as_target(label) for label in self.labels])
 
     def documents(self, path: str, line: int) -> Documents:
         weights = None if self.weights is None else np.array(self.weights, dtype=np.float64)
         return Documents(self.texts, self.labels, weights, path, line, self.kept)
+
+
+def as_target(label: Any) -> float:
+    """A finite number."""
+    try:
+        target = float(label)
+    except ValueError:
+        raise ValueError(f"the label {label!r:.60} is no number") from None
+    if not math.isfinite(target):
+        raise ValueError(f"the label {label!r:.60} is not finite")
+    return target
 
 
 def as_weight(text: str) -> float:
