@@ -310,7 +310,7 @@ def test_a_model_comes_back_and_goes_on_with_the_same_bits(sparsified, dtype, tm
 def test_inspection_says_that_there_are_no_labels():
     model = SGDRegressor(**plain({})).fit(X, Y)
     for held in (model, clone(model).fit(X, Y).sparsify()):
-        with pytest.raises(TypeError, match="inspection.regressor describes it"):
+        with pytest.raises(TypeError, match=r"inspection\.regressor describes it"):
             fastlin.inspection.top_features(held)
 
 

@@ -5,6 +5,9 @@ import sys
 from collections.abc import Iterable
 
 
+ALIKE = 0.6  # of two words, from 0 to 1: so much a hint has to be
+
+
 class UserError(Exception):
     """Something that whoever typed the command can put right."""
 
@@ -14,8 +17,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     import difflib  # not worth its milliseconds when nothing is wrong
 
     names = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), list(names), n=1)
-    return f", did you mean {names[close[0]]!r}?" if close else ""
+    alike = {name: difflib.SequenceMatcher(None, name, word.lower()).ratio() for name in names}
+    best = max(names, key=alike.__getitem__, default="")  # the first of those that are as like
+    return f", did you mean {names[best]!r}?" if alike.get(best, 0) >= ALIKE else ""
 
 
 def explained(error: BaseException) -> str:

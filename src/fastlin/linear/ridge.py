@@ -203,7 +203,8 @@ class Ridge(BatchRegressor):
 
     def _check(self) -> None:
         check_parameters(self)
-        validation.as_generator(self.random_state)
+        if self.random_state is not None:  # nothing is drawn, also not a seed from numpy's global state
+            validation.as_generator(self.random_state)
         if self.positive and self.solver not in ("auto", "lbfgs"):
             raise ValueError(
                 f"solver={self.solver!r} does not support positive fitting: take solver='auto' or 'lbfgs', or "

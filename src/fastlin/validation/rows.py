@@ -311,7 +311,7 @@ def _full_rows(X: NDArray[Any]) -> CSRRows | None:
     if X.dtype not in MAX_ABS_VALUE or not X.dtype.isnative or X.size > np.iinfo(np.int32).max:
         return None
     least, most = float(X.min()), float(X.max())  # NaN, if there is one
-    if not (least > -math.inf and most < math.inf) or (least <= 0 <= most and np.count_nonzero(X) < X.size):
+    if not (least > -math.inf and most < math.inf) or (least <= 0 <= most and not X.all()):
         return None
     indptr, indices = np.arange(0, X.size + 1, width, dtype=np.int64), np.tile(np.arange(width, dtype=np.int32), n)
     values = np.require(X, None, ["C", "A"]).reshape(-1)
