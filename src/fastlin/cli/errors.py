@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterable
 
-
 ALIKE = 0.6  # of two words, from 0 to 1: so much a hint has to be
 
 

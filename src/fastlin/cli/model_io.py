@@ -28,7 +28,7 @@ WANTED: dict[tuple[str, ...], str] = {
     ("tagger",): "no tagger",
     ("parser",): "no parser",
     ("speller",): "no corrector of spelling",
-    ("classifier", "regressor"): "neither a classifier nor a regressor of documents",
+    ("classifier", "regressor"): "no classifier or regressor",
 }
 ELSEWHERE = {  # the commands of other kinds
     "tagger": "which labels tokens: fastlin tag is for it",
