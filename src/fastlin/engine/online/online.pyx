@@ -265,9 +265,11 @@ cdef Py_ssize_t learn(OnlineEpoch task, LazyWeights weights, real* W, Py_ssize_t
     cdef double direction = 0
     if may_go_by_rows(weights):
         if weights.K == 1:
-            position = row_epoch(weights, W, &task.rows, &task.order[0], position, end, budget, &direction, status)
+            position = row_epoch(weights, W, &task.rows, &task.order[0], position, end, budget, task.view.n_values,
+                                 &direction, status)
         else:
-            position = row_epoch(weights, W, &task.rows, &task.order[0], position, end, budget, &task.batch, status)
+            position = row_epoch(weights, W, &task.rows, &task.order[0], position, end, budget, task.view.n_values,
+                                 &task.batch, status)
         if status[0] != OWES:
             return position
     return epoch(weights, W, &task.rows, &task.order[0], position, end, budget, &task.batch, residual, status)

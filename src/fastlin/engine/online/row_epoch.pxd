@@ -61,8 +61,8 @@ cdef inline real dot(const real* w, const int32_t* indices, const real* values, 
 
 
 cdef inline Py_ssize_t row_epoch(LazyWeights weights, real* W, const TrainingRows* rows, const int64_t* order,
-                                 Py_ssize_t position, Py_ssize_t end, int64_t budget, room* out,
-                                 int* status) noexcept nogil:
+                                 Py_ssize_t position, Py_ssize_t end, int64_t budget, int64_t n_values,
+                                 room* out, int* status) noexcept nogil:
     """Learn from the rows order[position:end] as long as the scale epoch lasts; returns how far it has come.
 
     `status` is OWES where the general loop has to go on.
@@ -80,6 +80,7 @@ cdef inline Py_ssize_t row_epoch(LazyWeights weights, real* W, const TrainingRow
     cdef Py_ssize_t K = weights.K, padded_width = weights.padded_width, m, p, k
     cdef bint scaled = weights.lazy.scale_epoch != NULL
     cdef bint far_weights = weights.V * K * <int64_t>sizeof(real) > NEAR_BYTES
+    cdef bint far_rows = n_values * <int64_t>(sizeof(real) + sizeof(int32_t)) > NEAR_BYTES
     cdef int64_t i, start, stop, work = 0, mistakes
     cdef Py_ssize_t ahead = ROWS_AHEAD // 2 if far_weights else ROWS_AHEAD
     if room is double:
@@ -105,8 +106,17 @@ cdef inline Py_ssize_t row_epoch(LazyWeights weights, real* W, const TrainingRow
             prefetch(data.labels + order[position + INDPTR_AHEAD])
             start = data.indptr[order[position + ahead]]
             stop = data.indptr[order[position + ahead] + 1]
-            prefetch_range(data.indices + start, data.indices + stop)
-            prefetch_range(<const real*>data.values + start, <const real*>data.values + stop)
+            indices = data.indices + start
+            values = <const real*>data.values + start
+            if far_rows:
+                prefetch_range(indices, data.indices + stop)
+                prefetch_range(values, <const real*>data.values + stop)
+            else:                                         # not asking how many lines a row has, which nobody foresees:
+                prefetch(indices)                         # a tenth of the time of short rows
+                prefetch(indices + 16)
+                prefetch(values)
+                prefetch(values + 8)
+                prefetch(values + 16)
         m = data.indptr[i + 1] - data.indptr[i]
         indices = data.indices + data.indptr[i]
         values = <const real*>data.values + data.indptr[i]
