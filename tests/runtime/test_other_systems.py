@@ -25,7 +25,7 @@ MISSING = {  # system: (modules, names of os, names of mmap)
     ),
 }
 SCRIPT = """
-import contextlib, mmap, os, pkgutil, sys, tempfile
+import contextlib, mmap, os, pkgutil, shutil, sys, tempfile
 import joblib, pandas, pyarrow, rich.progress, scipy.sparse.linalg, sklearn.linear_model, sklearn.pipeline  # not ours
 with contextlib.suppress(ImportError):
     import distributed  # nor ours, and not everywhere
@@ -50,6 +50,7 @@ class Map(mmap.mmap):
 
 if "fcntl" in modules:
     mmap.mmap = Map
+    shutil._use_fd_functions = False  # which it found out when it was imported: it opens folders with O_NONBLOCK
 
 import importlib
 import numpy as np

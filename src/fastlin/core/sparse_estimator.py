@@ -265,12 +265,13 @@ def _from(first: int, infer: Infer) -> Infer:
 
 def dense_scorer(weights: NDArray[Any], bias: Floats, n_jobs: int | None) -> Scorer:
     """For weights [V, K]."""
+    bound: dict[bool, LinearScorer] = {}
 
     def forward(rows: CSRRows, infer: Infer) -> None:
         parallel.forward(rows, weights, bias, infer, n_jobs)
 
     def direct(rows: CSRDataset, scores: Floats, labels: Labels) -> bool:
-        return score_csr(rows, weights, bias, n_jobs, scores, labels)
+        return score_csr(rows, weights, bias, n_jobs, scores, labels, bound)
 
     return Scorer(weights.shape[1], forward, direct)
 
@@ -282,13 +283,19 @@ def score_csr(
     n_jobs: int | None,
     scores: Floats,
     labels: Labels,
+    bound: dict[bool, LinearScorer] | None = None,
 ) -> bool:
-    """Fill the scores, or the labels, of a CSR as it lies by weights [V, K]; False: something about it is wrong."""
-    wanted = rows.constraints
+    """Fill the scores, or the labels, of a CSR as it lies by weights [V, K]; False: something about it is wrong.
+
+    `bound` keeps what scores these weights, by whether rows are to be counts: to bind it takes as long as a short row.
+    """
+    wanted, bound = rows.constraints, {} if bound is None else bound
     if rows.n_features != len(weights) or "highest" in wanted:
         return False
-    scorer = LinearScorer(weights, bias, validation.MAX_ABS_VALUE[weights.dtype], bool(wanted.get("nonnegative")))
-    return parallel.score_matrix(rows.matrix, scorer, weights.shape[1], n_jobs, scores, labels)
+    counts = bool(wanted.get("nonnegative"))
+    if counts not in bound:
+        bound[counts] = LinearScorer(weights, bias, validation.MAX_ABS_VALUE[weights.dtype], counts)
+    return parallel.score_matrix(rows.matrix, bound[counts], weights.shape[1], n_jobs, scores, labels)
 
 
 def sparse_scorer(coef: Any, intercept: Floats) -> Scorer:

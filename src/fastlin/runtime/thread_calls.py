@@ -3,11 +3,34 @@
 A signal handler runs in the middle of whatever its thread does, and may start threads itself. The executors of the
 standard library hold a lock of the whole process while a thread starts, so a handler that came then waited for ever for
 its own thread. Here claims and answers go through `dict.setdefault` and `SimpleQueue`, which nobody holds.
+
+`Thread.start` has such a lock as well, which the thread that it starts wants, too: no signal comes meanwhile.
 """
 
+import signal
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+
+FAULTS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"}  # of the thread that has them
+AWAITED = {number for number in signal.valid_signals() if getattr(number, "name", "") not in FAULTS}
+
+
+def start_thread(thread: threading.Thread) -> None:
+    """Start a thread while signals wait; those of the process never come to it, but to the main thread.
+
+    Where a handler raises, the mask is as it was.
+    """
+    mask = getattr(signal, "pthread_sigmask", None)
+    if mask is None or threading.current_thread() is not threading.main_thread():
+        thread.start()
+        return
+    before = mask(signal.SIG_BLOCK, ())
+    try:
+        mask(signal.SIG_BLOCK, AWAITED)
+        thread.start()
+    finally:
+        mask(signal.SIG_SETMASK, before)
 
 
 class ThreadCall:
@@ -58,7 +81,7 @@ class ThreadCrew:
         if len(self._threads) < most_threads:
             # A daemon: the end of other threads takes a lock of the whole process, for which a handler could wait.
             self._threads.append(thread := threading.Thread(target=self._run_calls, daemon=True))
-            thread.start()
+            start_thread(thread)
         self._calls.put(call)
 
     def _run_calls(self) -> None:
@@ -81,7 +104,7 @@ def run_uninterrupted(work: Callable[[], None]) -> None:
         return
     call = ThreadCall(work)
     try:
-        threading.Thread(target=call.run, daemon=True).start()
+        start_thread(threading.Thread(target=call.run, daemon=True))
         call.wait()
     except BaseException:
         if not call.take_back():
