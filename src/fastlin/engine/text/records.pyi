@@ -17,6 +17,7 @@ class FieldReader(RecordReader):
     def __init__(
         self, delimiter: int, column_of: list[int], pooled: int, quotes: bool, rest: bool, empty: bool
     ) -> None: ...
+    def read(self, text: bytes, start: int) -> tuple[list[Any], int]: ...
 
 class ObjectReader(RecordReader):
     def __init__(
