@@ -167,3 +167,8 @@ def test_a_step_in_the_span_is_newtons_even_where_models_repeat_each_other(n, ra
     gradient = hessian @ draw.standard_normal(n)
     step = warm_starts.newton_step(hessian, gradient)
     np.testing.assert_allclose(hessian @ step, -gradient, atol=1e-6 * np.abs(gradient).max())
+
+
+def test_a_model_that_the_ones_before_it_span_but_for_rounding_takes_no_part():
+    hessian = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-13]])
+    np.testing.assert_array_equal(warm_starts.newton_step(hessian, np.array([1.0, 1.0 + 1e-7])), [-1.0, 0.0])

@@ -67,7 +67,7 @@ class ReadRequest(NamedTuple):
     def documents(self, files: list[InputFile], begin: Callable[[], LineFormat]) -> Iterator[Documents]:
         """Read files one after the other, each by a format that begins anew."""
         for file in files:
-            yield from documents(file, begin(), self.malformed, self.block_bytes, self.in_place, self.numeric)
+            yield from documents(file, begin(), self)
 
 
 def read_lines(files: list[InputFile], request: ReadRequest) -> Iterator[Documents]:
@@ -83,17 +83,10 @@ def read_jsonl(files: list[InputFile], request: ReadRequest) -> Iterator[Documen
     )
 
 
-def documents(
-    file: InputFile,
-    form: LineFormat,
-    malformed: MalformedLines,
-    size: int,
-    in_place: bool = False,
-    numeric: bool = False,
-) -> Iterator[Documents]:
+def documents(file: InputFile, form: LineFormat, request: ReadRequest) -> Iterator[Documents]:
     """Read a file, a block for each piece of it."""
     columns, first = None, True
-    for piece in line_blocks(file, size):
+    for piece in line_blocks(file, request.block_bytes):
         start = 0
         if first:
             n_lines = form.begin(piece.path, piece.text.splitlines(), piece.line)
@@ -102,28 +95,23 @@ def documents(
             start = skip_lines(piece.text, 0, n_lines)
             piece = piece._replace(line=piece.line + n_lines)
             columns, first = form.columns(), False
-            if in_place and columns is not None:
+            if request.in_place and columns is not None:
                 columns.leave_texts()
-        found = joined(_parts(form, columns, piece, start, malformed, numeric))
+        found = joined(_parts(form, columns, piece, start, request))
         if found.texts:
             yield found.documents(piece.path, piece.line)
 
 
 def _parts(
-    form: LineFormat,
-    columns: RecordColumns | None,
-    piece: LineBlock,
-    start: int,
-    malformed: MalformedLines,
-    numeric: bool,
+    form: LineFormat, columns: RecordColumns | None, piece: LineBlock, start: int, request: ReadRequest
 ) -> Iterator[ParsedRecords]:
     """The records of a piece from `start` on, which is where its line begins: what the engine leaves line by line."""
-    text, path, line = piece
-    parse = numbers_of(form.parse) if numeric else form.parse
+    (text, path, line), malformed = piece, request.malformed
+    parse = numbers_of(form.parse) if request.numeric else form.parse
     while columns is not None and start < len(text):
         try:
             found, stop = columns.read(text, start)
-            found = found.with_targets() if numeric else found
+            found = found.with_targets() if request.numeric else found
         except ValueError:
             break
         yield found
