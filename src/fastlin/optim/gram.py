@@ -51,14 +51,29 @@ def factoring_cost(size: int) -> float:
     return size**3 / 3 / FACTORING_SPEED
 
 
-def solve_positive(H: Floats, right: Floats) -> Floats | None:
-    """H⁻¹ right, of a vector or columns; None where H, scaled to a diagonal of ones, is not positive to rounding."""
+class Factor:
+    """H = L Lᵀ, scaled to a diagonal of ones."""
+
+    def __init__(self, triangle: Floats, scale: Floats) -> None:
+        self.triangle, self.scale = triangle, scale
+
+    def solve(self, right: Floats) -> Floats | None:
+        """H⁻¹ right, of a vector or columns; None where it is beyond the range of numbers."""
+        solution, _ = scipy.linalg.lapack.dpotrs(self.triangle, (right.T / self.scale).T, lower=True)
+        found: Floats = (solution.T / self.scale).T
+        return found if np.isfinite(found).all() else None
+
+
+def factorise(H: Floats) -> Factor | None:
+    """Cholesky's decomposition of H; None where H, scaled to a diagonal of ones, is not positive to rounding."""
     scale = np.sqrt(H.diagonal())
     if not (scale > 0).all() or not np.isfinite(scale).all():
         return None
-    factor, fault = scipy.linalg.lapack.dpotrf(H / scale / scale[:, np.newaxis], lower=True, overwrite_a=True)
-    if fault:
-        return None
-    solution, _ = scipy.linalg.lapack.dpotrs(factor, (right.T / scale).T, lower=True)
-    found: Floats = (solution.T / scale).T
-    return found if np.isfinite(found).all() else None
+    triangle, fault = scipy.linalg.lapack.dpotrf(H / scale / scale[:, np.newaxis], lower=True, overwrite_a=True)
+    return None if fault else Factor(triangle, scale)
+
+
+def solve_positive(H: Floats, right: Floats) -> Floats | None:
+    """H⁻¹ right, of a vector or columns; None where H is not positive to rounding."""
+    factor = factorise(H)
+    return None if factor is None else factor.solve(right)

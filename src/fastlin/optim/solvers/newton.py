@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.core.checkpoint_reader import CheckpointReader, State
 from fastlin.engine.core import vector_ops
 from fastlin.engine.core.aligned import aligned_zeros
 from fastlin.optim import log_linear_passes
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
-from fastlin.optim.gram import MAX_DENSE_WEIGHTS, GramRows, factoring_cost, solve_positive
+from fastlin.optim.gram import MAX_DENSE_WEIGHTS, Factor, GramRows, factoring_cost, factorise
 from fastlin.optim.log_linear_problem import CurvedObjective, LogLinearProblem
 from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.line_search import make_line_search
@@ -31,6 +32,7 @@ CG_TOLERANCE = 0.25  # of the residual, at first
 MIN_CG_TOLERANCE = 0.01
 MIN_FUSED_TOLERANCE = 1e-3  # where products are float64: flat directions of the last steps are followed to their end
 ACCURACY = 0.1  # of the line search: at 0.9 it accepts steps that overshoot, and saturated labels follow
+REUSED_SHARE = 0.1  # of λ: of steps that leave no more of it, the Hessian serves again
 LARGEST_STEP = 5.0  # of a weight's part of a score, where H is too flat to say how far to go
 STEPS = 5.0  # that Newton's method takes with exact steps, at a guess
 PASSES_OF_STEP = 3.0  # epochs of dual ascent that a step's passes cost, beside H
@@ -58,11 +60,16 @@ def minimise(
     limit = MIN_CG_ITERATIONS if problem.prior.l1 else MAX_CG_ITERATIONS
     if saved is not None:
         limit = saved.integer("limit", 1, MAX_CG_ITERATIONS)
-    monitor.register_state("newton", problem, lambda: point.state() | {"first": first, "limit": limit})
+    exact = None if dense is None else ExactSteps(dense, saved)
+
+    def state() -> State:
+        return point.state() | {"first": first, "limit": limit} | ({} if exact is None else exact.state())
+
+    monitor.register_state("newton", problem, state)
     while not monitor.log_iteration(point.value, norm, theta, point.gradient, passes=problem.passes):
         monitor.maybe_save()
         monitor.iterations += 1
-        if dense is not None and point.move(solve_dense(dense, point.steepest), 1.0, ACCURACY):
+        if exact is not None and exact.advance(point):
             norm = point.gradient_norm
             continue
         damping = Damping(problem, point.steepest)
@@ -146,13 +153,49 @@ def solve_fused(problem: LogLinearProblem, damping: "Damping", point: Any, toler
     return step
 
 
-def solve_dense(problem: LogLinearProblem, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
-    """−(H + D)⁻¹∇f; zeros where rounding leaves no positive H + D."""
+class ExactSteps:
+    """Steps −(H + D)⁻¹∇f of a Hessian that is written out, which serves as long as steps shrink quickly.
+
+    H costs more than all else of a step, and near the optimum it hardly changes. λ² = ∇fᵀ(H + D)⁻¹∇f, twice what a step
+    promises, says by how much the next one with the same H will shrink.
+    """
+
+    def __init__(self, problem: LogLinearProblem, saved: CheckpointReader | None = None) -> None:
+        self.problem, self.decrement = problem, 0.0
+        self.factor: Factor | None = None
+        if saved is not None and saved.boolean("factored"):
+            n = problem.size
+            triangle = np.asfortranarray(saved.array("triangle", np.empty((n, n))))
+            self.factor, self.decrement = Factor(triangle, saved.array("scale", np.empty(n))), saved.number("decrement")
+
+    def state(self) -> State:
+        if self.factor is None:
+            return {"factored": False}
+        triangle = np.ascontiguousarray(self.factor.triangle)
+        return {"factored": True, "triangle": triangle, "scale": self.factor.scale, "decrement": self.decrement}
+
+    def advance(self, point: Any) -> bool:
+        """Move θ by the Hessian of an earlier θ or its own; False where that does not go down."""
+        if self._move(point, REUSED_SHARE**2 * self.decrement):
+            return True
+        self.factor = decompose_hessian(self.problem, point.steepest)
+        return self._move(point, np.inf)
+
+    def _move(self, point: Any, limit: float) -> bool:
+        """Take the step of the present factor if its λ² is at most `limit`."""
+        step = None if self.factor is None else self.factor.solve(point.steepest)
+        if step is None:
+            return False
+        self.decrement = vector_ops.dot(step, point.steepest)
+        return self.decrement <= limit and bool(point.move(-step, 1.0, ACCURACY))
+
+
+def decompose_hessian(problem: LogLinearProblem, gradient: NDArray[np.float64]) -> Factor | None:
+    """H + D, decomposed; None where rounding leaves no positive one."""
     H = problem.hessian()
     damping = Damping(problem, gradient, H.diagonal().copy())
     H[damping.flat, damping.flat] += damping.added
-    found = solve_positive(H, gradient)
-    return np.zeros(len(gradient)) if found is None else -found
+    return factorise(H)
 
 
 class Damping:
