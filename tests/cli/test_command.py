@@ -123,7 +123,7 @@ MISTAKES = {
     "evaluate x.tsv -m m --top 0": "--top takes numbers of labels from 1 on, got 0",
     "evaluate x.tsv -m m --top 1.5": "'1.5' are no whole numbers",
     "evaluate x.tsv -m m --min-precision 2": "--min-precision takes a share above 0 and up to 1, got 2",
-    "train x.tsv -m m --first-index 2": "invalid choice: 2",
+    "train x.tsv -m m --first-index 2": "invalid choice: '?2'?",  # newer Pythons quote it
     "help trian": "there is no command 'trian', did you mean 'train'",
     "demo now": "unrecognized arguments: now",
 }

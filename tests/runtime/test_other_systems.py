@@ -51,6 +51,7 @@ class Map(mmap.mmap):
 if "fcntl" in modules:
     mmap.mmap = Map
     shutil._use_fd_functions = False  # which it found out when it was imported: it opens folders with O_NONBLOCK
+    shutil._rmtree_impl = shutil._rmtree_unsafe  # so does Python 3.14, which chose by it
 
 import importlib
 import numpy as np

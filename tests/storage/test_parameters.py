@@ -33,7 +33,7 @@ def path(tmp_path):
 
 
 def parameters_of(kind):
-    if kind.__init__ is object.__init__:  # for which Python 3.14 has no signature
+    if kind.__init__ is object.__init__:  # which has a signature unless Python was built without docstrings
         return {}
     return {name: parameter for name, parameter in inspect.signature(kind).parameters.items() if name not in UNNAMED}
 
