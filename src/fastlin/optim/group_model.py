@@ -154,10 +154,6 @@ class GroupModel:
         """What the model's optimum changes the intercepts by."""
         return self.rows.intercept_steps()
 
-    def solve_gram(self) -> bool:
-        """Whether the model was solved with its curvature as a matrix, which of blocks it never is."""
-        return False
-
     def descend(self) -> tuple[int, float]:
         """Visit every block; returns how many became zero or left it, and how far their weights moved."""
         found = self.rows.descend(self.blocks, self.penalties, self.z)

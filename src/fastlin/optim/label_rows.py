@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import label_rows as kernels
 from fastlin.optim.design import Design
 from fastlin.optim.model_rows import select_features
@@ -38,14 +39,14 @@ class LabelRows:
         n_full = int(is_full.sum())
         slots = number[places] * n_labels + labels
         slots[listed] = n_full * n_labels + np.arange(len(listed))
-        rows = [select_features(design, some, dtype) for some in (found[is_full], found[~is_full])]
+        full, some = (select_features(design, features, dtype) for features in (found[is_full], found[~is_full]))
         self.bound = kernels.LabelWeightRows(
-            rows[0][1], n_full, rows[1][1], starts, labels[listed], n_labels, n_intercepts
+            CSRView(*full), n_full, CSRView(*some), starts, labels[listed], n_labels, n_intercepts
         )
         self.size = self.bound.size + n_intercepts
         self.slots = np.append(slots, self.bound.size + np.arange(n_intercepts))
         width = -(-len(listed) // max(1, len(starts) - 1))
-        self.blocks = list(parallel.split_by_length(n_labels * rows[0][0] + width * rows[1][0], BLOCK_WORK))
+        self.blocks = list(parallel.split_by_length(n_labels * full[0] + width * some[0], BLOCK_WORK))
 
     def _spread(self, steps: Vector) -> Vector:
         spread = np.zeros(self.size)

@@ -11,6 +11,7 @@ from fastlin.optim.design import Design
 from fastlin.runtime import parallel
 
 Vector = NDArray[np.float64]
+Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices, values
 
 
 class ModelRows:
@@ -25,22 +26,15 @@ class ModelRows:
         workers: parallel.WorkerPool,
     ) -> None:
         self.workers, self.shape = workers, (1, design.n_rows)
-        self.indptr, view = select_features(design, features, dtype)
-        self.bound = kernels.WeightRows(view, len(features), n_intercepts)
-        self.blocks = list(parallel.split_by_work(self.indptr, 1))
+        rows = select_features(design, features, dtype)
+        self.bound = kernels.WeightRows(CSRView(*rows), len(features), n_intercepts)
+        self.blocks = list(parallel.split_by_work(rows[0], 1))
 
     def scores(self, steps: Vector) -> Vector:
         """What steps of the weights and intercepts change the scores by, [1, n]."""
         out = np.zeros(self.shape)
         self.workers.map(lambda start, stop: kernels.scores(self.bound, start, stop, steps, out), self.blocks)
         return out
-
-    def gram(self, weights: Vector) -> Vector:
-        """XᵀHX of weights of the rows, [1, n], where there is one label."""
-        found = np.zeros((self.bound.size, self.bound.size))
-        for start, stop in parallel.split_by_work(self.indptr, self.bound.size):
-            kernels.gram(self.bound, start, stop, weights, found)
-        return found
 
     def curve(self, variances: Vector, steps: Vector) -> Vector:
         """The model's curvature times steps of the weights and intercepts, for these."""
@@ -53,7 +47,7 @@ class ModelRows:
         return np.asarray(sum(self.workers.map(work, self.blocks)))
 
 
-def select_features(design: Design, features: NDArray[np.int32], dtype: Any) -> tuple[NDArray[np.int64], CSRView]:
+def select_features(design: Design, features: NDArray[np.int32], dtype: Any) -> Rows:
     """The rows with these features alone, under their places among them, with values of a type."""
     places = np.full(design.n_features, -1, np.int32)
     places[features] = np.arange(len(features))
@@ -62,4 +56,4 @@ def select_features(design: Design, features: NDArray[np.int32], dtype: Any) -> 
     for start, stop in parallel.split_by_work(design.indptr, 1):
         _, its_indices, its_values = design.rows(start, stop)
         kernels.select(CSRView(design.indptr, its_indices, its_values, start, stop), places, indptr, indices, values)
-    return indptr, CSRView(indptr, indices, values)
+    return indptr, indices, values

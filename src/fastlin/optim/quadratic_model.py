@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fastlin.engine.core.csr_view import CSRView
 from fastlin.engine.solvers import proximal_newton as kernels
 from fastlin.optim.free_weights import FreeWeights
+from fastlin.optim.gram import GramRows
 from fastlin.optim.label_rows import LabelRows
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.model_rows import ModelRows
@@ -18,9 +19,6 @@ from fastlin.runtime import parallel
 from fastlin.runtime.made_once import made_once
 
 Vector = NDArray[np.float64]
-MAX_GRAM_WEIGHTS = 400  # whose curvature is made a matrix: a visit reads as many numbers for each of them
-MAX_GRAM_LENGTH = 16  # of rows, on average: the matrix costs the square
-MAX_GRAM_VISITS, GRAM_TOLERANCE = 500, 1e-2  # of the way of the first visit
 MAX_CUT_STEPS = 5  # of conjugate gradients in a row
 
 
@@ -49,6 +47,12 @@ class Columns:
     def largest(self) -> Vector:
         """max |x| of each column."""
         return self.problem.largest_of_features()
+
+    @made_once
+    def gram_rows(self) -> GramRows:
+        """The rows, with all of their features, for Gram matrices."""
+        design = self.part.design
+        return GramRows(design.indptr, design.indices, design.values, design.n_features)
 
     def of(self, part: Partition, problem: LogLinearProblem) -> "Columns":
         """The same columns for another problem of the same rows."""
@@ -150,26 +154,6 @@ class QuadraticModel:
             return ModelRows(design, narrow, at.features, n_intercepts, workers)
         return LabelRows(design, narrow, at.features, at.labels, at.shape[0], n_intercepts, workers)
 
-    def solve_gram(self) -> bool:
-        """Descent with the curvature as a matrix, to the end, for the model as it begins.
-
-        False where there are too many weights or too long rows for it, or where visits were not enough.
-        """
-        if not (isinstance(self.rows, BinaryRows) and is_gram_cheap(self.coordinates.columns, self.features)):
-            return False
-        gram = self.rows.gram(self.by_row)
-        slopes = self.rows.gram_slopes(self.coordinates.dots(self.rows.slopes()))
-        first, solved = 0.0, False
-        for _ in range(MAX_GRAM_VISITS):
-            _, way = kernels.descend_gram(self.penalties, gram, slopes, self.z)
-            first = max(first, way)
-            solved = way <= GRAM_TOLERANCE * first
-            if solved:
-                break
-        d = self.z - self.origin
-        self.rows.follow(d, self.by_row.scores(np.append(d, np.zeros(len(self.rows.bias)))))
-        return solved
-
     def solve_free(self, limit: int) -> bool:
         """Conjugate gradients on the weights that are not zero and the intercepts; returns whether they converged.
 
@@ -194,12 +178,6 @@ class QuadraticModel:
             .scores((self.z - self.origin)[moved], self.rows.intercept_steps())
             .T
         )
-
-
-def is_gram_cheap(columns: Columns, features: NDArray[np.int32]) -> bool:
-    """Whether a model of these weights of two labels has few enough, and short enough rows, for its curvature."""
-    short = columns.sizes[features].sum() <= MAX_GRAM_LENGTH * columns.shape[1]
-    return bool(short and 0 < len(features) <= MAX_GRAM_WEIGHTS)
 
 
 def choose_weights(

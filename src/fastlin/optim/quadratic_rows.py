@@ -64,23 +64,6 @@ class BinaryRows:
         """Sums over the rows for every intercept there is."""
         return of_rows.sum(axis=1)[: len(self.bias)]
 
-    def gram(self, by_row: ModelRows) -> Vector:
-        """The model's curvature in the weights, where the intercept follows them."""
-        found = by_row.gram(self.variances)
-        return found - np.outer(self.cross, self.cross) / self.total if self.total > 0 else found
-
-    def gram_slopes(self, slopes: Vector) -> Vector:
-        """The columns' products with the model's slopes, where the intercept is at its optimum."""
-        return slopes - self.cross * (float(self.v.sum()) / self.total) if self.total > 0 else slopes
-
-    def follow(self, d: Vector, u: Vector) -> None:
-        """Take in a step of the weights, which changes the scores by u, and the intercept's after it."""
-        if self.total > 0:
-            bias = -(float(self.v.sum()) + float(self.cross @ d)) / self.total
-            self.bias += bias
-            u = u + bias
-        self.advance(u)
-
     def intercept_steps(self) -> Vector:
         """What the model's optimum changes the intercepts by."""
         return self.bias

@@ -140,32 +140,3 @@ def curve_binary(WeightRows at not None, Py_ssize_t start, Py_ssize_t stop, cons
             curve_one(at, <const float*>at.view.values, start, stop, &h[0, 0], &p[0], &out[0])
         else:
             curve_one(at, <const double*>at.view.values, start, stop, &h[0, 0], &p[0], &out[0])
-
-
-cdef void gram_of(WeightRows at, const number* x, Py_ssize_t start, Py_ssize_t stop, const double* h,
-                  double* out) noexcept nogil:
-    cdef const int32_t* indices = at.view.indices
-    cdef double hx
-    cdef double* row
-    cdef int64_t q, r
-    cdef Py_ssize_t i
-    for i in range(start, stop):
-        for q in range(at.view.indptr[i], at.view.indptr[i + 1]):
-            hx = h[i] * x[q]
-            row = out + indices[q] * at.size
-            for r in range(at.view.indptr[i], at.view.indptr[i + 1]):
-                row[indices[r]] += hx * x[r]
-
-
-def gram(WeightRows at not None, Py_ssize_t start, Py_ssize_t stop, const double[:, ::1] h, double[:, ::1] out):
-    """out[j, k] += Σ_i h[0, i] x_ij x_ik of the rows [start, stop), whose scores have one column."""
-    at.check(start, stop, at.size + at.n_intercepts, h.shape[0], h.shape[1])
-    if out.shape[0] != at.size or out.shape[1] != at.size:
-        raise ValueError(f"[{out.shape[0]}, {out.shape[1]}] products do not fit {at.size} weights")
-    if start == stop or not at.size:
-        return
-    with nogil:
-        if at.view.single:
-            gram_of(at, <const float*>at.view.values, start, stop, &h[0, 0], &out[0, 0])
-        else:
-            gram_of(at, <const double*>at.view.values, start, stop, &h[0, 0], &out[0, 0])

@@ -9,17 +9,20 @@ A line search along the step needs no more than its scores. A pass over all colu
 import numpy as np
 from numpy.typing import NDArray
 
+from fastlin.optim import gram_model
 from fastlin.optim.binary_model import BinaryModel
 from fastlin.optim.convergence_monitor import ConvergenceMonitor
+from fastlin.optim.gram_model import GramModel
 from fastlin.optim.group_model import GroupModel, GroupStepPenalty
 from fastlin.optim.likelihoods import MultinomialLikelihood
 from fastlin.optim.log_linear_problem import LogLinearProblem
 from fastlin.optim.partitions import Partition, PerRowArrays
-from fastlin.optim.quadratic_model import Columns, QuadraticModel, choose_weights, is_gram_cheap
+from fastlin.optim.quadratic_model import Columns, QuadraticModel, choose_weights
 from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.line_search import MAX_TRIALS, ExactLineSearch
 
 Vector = NDArray[np.float64]
+Model = BinaryModel | GramModel | QuadraticModel | GroupModel
 NAME = "proximal newton"  # in checkpoints
 MAX_VISITS = 8  # of coordinate descent in one model
 MAX_BISECTIONS = 4
@@ -43,7 +46,7 @@ class ProximalSearch(ExactLineSearch):
     def steepest(self) -> Vector:
         return self._steepest
 
-    def follow(self, columns: Columns, model: BinaryModel | QuadraticModel | GroupModel) -> bool:
+    def follow(self, columns: Columns, model: "Model") -> bool:
         """Take θ towards the model's optimum, as far as f falls enough; False where rounding leaves nothing.
 
         Where a fall is lost in rounding, the derivatives along the step decide (Hager & Zhang 2005).
@@ -123,7 +126,7 @@ class ProximalSearch(ExactLineSearch):
 class StepPenalty:
     """The penalties along a step of a model: ½ λ₂ (θ + αd)² + λ₁ |θ + αd|, less those at θ."""
 
-    def __init__(self, problem: LogLinearProblem, model: BinaryModel | QuadraticModel) -> None:
+    def __init__(self, problem: LogLinearProblem, model: "Model") -> None:
         self.start, self.end, self.l1 = model.origin, model.z, model.l1
         self.d = self.end - self.start
         precision = problem.prior.precision[model.features]
@@ -178,9 +181,13 @@ def descend(point: ProximalSearch, monitor: ConvergenceMonitor) -> None:
 def take_step(columns: Columns, point: ProximalSearch, limit: int) -> tuple[int, bool]:
     """Go to a model's optimum; returns the limit of the next one's conjugate gradients, and whether f fell."""
     problem, at = point.problem, (point.theta, point.gradient, point.steepest)
-    if problem.width == 1 and isinstance(columns.part.likelihood, MultinomialLikelihood):
+    if problem.width == 1 and problem.prior.groups is None:
         chosen = choose_weights(problem, point.theta, point.steepest)
-        if not is_gram_cheap(columns, chosen[1]):
+        if gram_model.is_cheap(columns, chosen[1], limit > MIN_CG_ITERATIONS):
+            gram = GramModel(columns, chosen, *at)
+            gram.solve()
+            return limit, point.follow(columns, gram)
+        if isinstance(columns.part.likelihood, MultinomialLikelihood):
             binary = BinaryModel(columns, chosen, *at)
             return binary.solve(limit, MAX_CG_ITERATIONS), point.follow(columns, binary)
     model = QuadraticModel(columns, *at) if problem.prior.groups is None else GroupModel(columns, *at)
@@ -197,7 +204,7 @@ def _advance(part: Partition, scores: PerRowArrays, direction_scores: PerRowArra
 def solve(model: QuadraticModel | GroupModel, limit: int) -> int:
     """Move z towards the model's optimum; returns the limit of the next model's conjugate gradients."""
     first, finished = 0.0, False
-    for _ in range(0 if model.solve_gram() else MAX_VISITS):
+    for _ in range(MAX_VISITS):
         changed, way = model.descend()
         first = max(first, way)
         if way <= MODEL_TOLERANCE * first or (finished and not changed):
