@@ -13,6 +13,8 @@ from support.vectorizers import assert_same
 PLANE = 0x10000
 PLANES = range(0, sys.maxunicode + 1, PLANE)
 LETTERS = [0, PLANE, 2 * PLANE, 14 * PLANE]  # the planes that have letters, digits, marks
+COMMON = [0, PLANE]  # of them, those of more than one kind
+SPARSE = 16  # of the others one in so many is tried, and all in the slow part
 ANALYSES = {
     "words": {},
     "words as written": {"lowercase": False},
@@ -48,10 +50,22 @@ def expected_of(corpus, **analysis):
     return entries, borders, list(order)
 
 
-@pytest.mark.parametrize("plane", PLANES, ids=hex)
-def test_every_code_point_in_a_document_of_its_own(plane):
+def stepped(cases, full):
+    """Cases by (plane, …) with a step: 1 of planes to be tried in full, SPARSE of others, with 1 in the slow part."""
+    for plane, *more in cases:
+        if plane not in full:
+            yield pytest.param(plane, *more, SPARSE)
+        yield pytest.param(plane, *more, 1, marks=[] if plane in full else pytest.mark.slow)
+
+
+def shown(value):
+    return hex(value) if isinstance(value, int) else value
+
+
+@pytest.mark.parametrize("plane, step", stepped([(plane,) for plane in PLANES], LETTERS), ids=shown)
+def test_every_code_point_in_a_document_of_its_own(plane, step):
     """The string is of one, two or four bytes a character by that one code point."""
-    corpus = [f"ab{chr(c)}cd {chr(c)}" for c in range(plane, plane + PLANE)]
+    corpus = [f"ab{chr(c)}cd {chr(c)}" for c in range(plane, plane + PLANE, step)]
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(corpus)
     *rows, order = expected_of(corpus)
@@ -61,13 +75,22 @@ def test_every_code_point_in_a_document_of_its_own(plane):
 
 
 @pytest.mark.parametrize(
-    "plane, analysis",
-    [(plane, name) for name in ANALYSES for plane in PLANES if plane in LETTERS or name in ("words", "words of three")],
-    ids=lambda value: hex(value) if isinstance(value, int) else value,
+    "plane, analysis, step",
+    stepped(
+        [
+            (plane, name)
+            for name in ANALYSES
+            for plane in PLANES
+            if plane in LETTERS or name in ("words", "words of three")
+        ],
+        COMMON,
+    ),
+    ids=shown,
 )
-def test_every_code_point_among_its_neighbours(plane, analysis):
-    pieces = [f"ab{chr(c)}cd {chr(c)} {chr(c)}{chr(c)} Xab{chr(c)}" for c in range(plane, plane + PLANE)]
-    corpus = [",".join(pieces[k : k + 61]) for k in range(0, PLANE, 61)]
+def test_every_code_point_among_its_neighbours(plane, analysis, step):
+    points = map(chr, range(plane, plane + PLANE, step))
+    pieces = [f"ab{c}cd {c} {c}{c} Xab{c}" for c in points]
+    corpus = [",".join(pieces[k : k + 61]) for k in range(0, len(pieces), 61)]
     vectorizer = CountVectorizer(**ANALYSES[analysis])
     X = vectorizer.fit_transform(corpus)
     *rows, order = expected_of(corpus, **ANALYSES[analysis])

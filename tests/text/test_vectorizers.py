@@ -19,7 +19,7 @@ def texts(name):
 @pytest.mark.parametrize("name", VECTORIZERS)
 @pytest.mark.parametrize("ngram_range", NGRAMS, ids=str)
 @pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_the_matrix_is_scikit_learns(name, analyzer, ngram_range, data):
     options = data.draw(options_of(name, analyzer=analyzer, ngram_range=ngram_range))
@@ -28,7 +28,7 @@ def test_the_matrix_is_scikit_learns(name, analyzer, ngram_range, data):
 
 @pytest.mark.parametrize("name", VECTORIZERS)
 @pytest.mark.parametrize("pattern", PATTERNS)
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_every_pattern_of_tokens_is_scikit_learns(name, pattern, data):
     options = data.draw(options_of(name, token_pattern=pattern, ngram_range=data.draw(st.sampled_from(NGRAMS))))

@@ -127,7 +127,7 @@ def weighted_gram(columns: Columns, features: NDArray[np.int32], weights: Vector
         rows, among = columns.gram_rows, features
     else:
         selected = select_features(columns.part.design, features, columns.narrow_type)
-        rows, among = GramRows(*selected, len(features)), np.arange(len(features))
+        rows, among = GramRows(*selected, len(features)), np.arange(len(features), dtype=np.int32)
     A = np.zeros((rows.n_columns, rows.n_columns))
     rows.add(weights, A)
     mirror(A)

@@ -22,7 +22,7 @@ from fastlin.optim.solvers import owlqn
 from fastlin.optim.solvers.line_search import MAX_TRIALS, ExactLineSearch
 
 Vector = NDArray[np.float64]
-Model = BinaryModel | GramModel | QuadraticModel | GroupModel
+Model = BinaryModel | GramModel | QuadraticModel
 NAME = "proximal newton"  # in checkpoints
 MAX_VISITS = 8  # of coordinate descent in one model
 MAX_BISECTIONS = 4
@@ -46,7 +46,7 @@ class ProximalSearch(ExactLineSearch):
     def steepest(self) -> Vector:
         return self._steepest
 
-    def follow(self, columns: Columns, model: "Model") -> bool:
+    def follow(self, columns: Columns, model: Model | GroupModel) -> bool:
         """Take θ towards the model's optimum, as far as f falls enough; False where rounding leaves nothing.
 
         Where a fall is lost in rounding, the derivatives along the step decide (Hager & Zhang 2005).
@@ -126,7 +126,7 @@ class ProximalSearch(ExactLineSearch):
 class StepPenalty:
     """The penalties along a step of a model: ½ λ₂ (θ + αd)² + λ₁ |θ + αd|, less those at θ."""
 
-    def __init__(self, problem: LogLinearProblem, model: "Model") -> None:
+    def __init__(self, problem: LogLinearProblem, model: Model) -> None:
         self.start, self.end, self.l1 = model.origin, model.z, model.l1
         self.d = self.end - self.start
         precision = problem.prior.precision[model.features]
