@@ -4,6 +4,9 @@ import copy
 import itertools
 import math
 import pickle
+import sys
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 import fastlin
 from fastlin.channel import EditAlignment, EditChannel, NoisyChannel
 from fastlin.channel import edit_em as em
+from fastlin.engine.channel.edit_lattice import EditLattice, EncodedWords
 from fastlin.lm import NgramModel
 from oracles.channel import Edits, log_sum
 from support import resuming
@@ -441,3 +445,36 @@ def test_words_that_were_encoded_by_another_alphabet_are_refused():
     channel.fit([("a", "c")])
     with pytest.raises(ValueError, match=r"sources must be words .* before it was fitted again"):
         channel.score_pairs(own, [0, 1], own, [1, 0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="says how much memory there is in /proc")
+def test_threads_that_ask_at_once_make_one_memo():
+    """Of 64³ numbers, when each of them would have it made."""
+    words = EncodedWords(np.ones(63, np.int32), np.array([0, 63]), "a")
+    pairs, answers, rounds, memo = np.zeros(65, np.int32), [], 16, 8 * 64**3
+
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    def score(lattice, all_there):
+        log_prob = np.empty(len(pairs))
+        all_there.wait()
+        lattice.score(words, pairs, words, pairs, log_prob)
+        answers.append(set(log_prob.tolist()))
+
+    def ask():
+        lattice, all_there = EditLattice(np.zeros(0, np.int64), np.zeros(0), np.full(4, 0.01), 62), threading.Barrier(4)
+        threads = [threading.Thread(target=score, args=(lattice, all_there)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    for _ in range(4):
+        ask()
+    before = resident()
+    for _ in range(rounds):
+        ask()
+    assert resident() - before < 1.5 * rounds * memo  # of four that are made three would be lost
+    assert len(answers) == 4 * (rounds + 4)
+    assert len(set.union(*answers)) == 1

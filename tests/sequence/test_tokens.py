@@ -6,6 +6,7 @@ import decimal
 import enum
 import fractions
 import pickle
+import threading
 import types
 import weakref
 
@@ -306,6 +307,38 @@ def test_after_an_error_nothing_was_learnt(X, more, bad):
         attributes.learn([*more, *bad])
     assert attributes == twin
     assert rows_of(attributes.learn(more)) == rows_of(twin.learn(more))
+
+
+def test_known_names_are_found_while_others_are_learnt():
+    """The table grows many times, and shrinks after errors, under those who read it."""
+    attributes, done, wrong = Attributes(), threading.Event(), []
+    X = [[{f"{'a long name, number ' * (i % 2)}{i} {j}": 1.0 for j in range(8)} for i in range(9)], ["unknown"]]
+    answers = attributes.learn(X[:1]), attributes.read(X), attributes.names
+
+    def read(reader):
+        while not done.is_set() and not wrong:
+            found = reader.read(X), reader.names, reader.column("0 7"), copy.copy(reader).names
+            if rows_of(found[0]) != rows_of(answers[1]) or found[1:] != (answers[2], 7, answers[2]):
+                wrong.append(found)
+
+    threads = [threading.Thread(target=read, args=(copy.copy(attributes),), daemon=True) for _ in range(3)]
+    try:
+        for thread in threads:
+            thread.start()
+        for turn in range(40):
+            more = [[[f"new {'and long ' * (i % 2)}{turn} {i}" for i in range(300)]]]
+            if turn % 4 == 3:
+                with pytest.raises(TypeError):
+                    attributes.learn([*more, [3]])
+            attributes.learn(more)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert not wrong
+    assert len(attributes) == 72 + 40 * 300
+    assert attributes.names[:72] == answers[2]
 
 
 def test_given_names_are_different_strings():

@@ -19,7 +19,7 @@ from cpython.long cimport PyLong_AsDouble, PyLong_Check
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_Check
 from libc.stdint cimport int32_t, int64_t, uint32_t
-from cython cimport final
+from cython cimport critical_section, final
 
 from fastlin.engine.text.murmur cimport bucket, murmur
 from fastlin.engine.text.name_table cimport NameTable, clear, find, insert, name_hash
@@ -128,12 +128,14 @@ cdef class NameLookup:
 
     cdef int64_t ask(self, object name) except -2:
         """The column of a name, found by Python; −1: unknown."""
-        cdef PyObject* found = PyDict_GetItemWithError(self.vocabulary, name)
-        if not found:
-            return -1
-        if self.names is None:
-            return self.proved(name, <object>found)
-        return <object>found
+        cdef PyObject* found
+        cdef object column
+        with critical_section(self.vocabulary):  # which another thread may change
+            found = PyDict_GetItemWithError(self.vocabulary, name)
+            if not found:
+                return -1
+            column = <object>found
+        return self.proved(name, column) if self.names is None else column
 
     cdef int64_t proved(self, object name, object column) except -2:
         """The column that a given vocabulary has for a name."""
@@ -255,12 +257,13 @@ def look_up(samples, str separator, vocabulary, int64_t width, bint filling, kin
         feature = value = None
         try:
             if type(sample) is dict:
-                place, size = 0, len(<dict>sample)
-                while PyDict_Next(sample, &place, &key, &held):
-                    feature, value = <object>key, <object>held
-                    lookup.add(feature, value)
-                    if len(<dict>sample) != size:
-                        raise RuntimeError("dictionary changed size during iteration")
+                with critical_section(sample):
+                    place, size = 0, len(<dict>sample)
+                    while PyDict_Next(sample, &place, &key, &held):
+                        feature, value = <object>key, <object>held
+                        lookup.add(feature, value)
+                        if len(<dict>sample) != size:
+                            raise RuntimeError("dictionary changed size during iteration")
             else:
                 for feature, value in items_of(sample, i):
                     lookup.add(feature, value)
@@ -352,12 +355,13 @@ def hashed(samples, int kind, int64_t n_features, bint signed, bint sums):
                 for name in sample:
                     hashing.mark(name, 1.0)
             elif kind == of_dicts and type(sample) is dict:
-                place, size = 0, len(<dict>sample)
-                while PyDict_Next(sample, &place, &key, &held):
-                    name, value = <object>key, <object>held
-                    hashing.add(name, value)
-                    if len(<dict>sample) != size:
-                        raise RuntimeError("dictionary changed size during iteration")
+                with critical_section(sample):
+                    place, size = 0, len(<dict>sample)
+                    while PyDict_Next(sample, &place, &key, &held):
+                        name, value = <object>key, <object>held
+                        hashing.add(name, value)
+                        if len(<dict>sample) != size:
+                            raise RuntimeError("dictionary changed size during iteration")
             else:
                 for name, value in (items_of(sample, i) if kind == of_dicts else sample):
                     hashing.add(name, value)

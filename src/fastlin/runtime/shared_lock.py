@@ -84,7 +84,7 @@ class Turn(Writing):
     @contextlib.contextmanager
     def released(self) -> Iterator[None]:
         """Let others have it, for as long as a `with` within the other lasts."""
-        self.turns.stop_writing()
+        self.turns.stop_writing(threading.get_ident())
         try:
             yield
         finally:

@@ -62,9 +62,12 @@ cdef class Turns:
         finally:
             self.lock.release()
 
-    cpdef stop_writing(self):
+    cpdef stop_writing(self, me):
+        """Give a turn back; a thread that was interrupted while its turn was released has none."""
         self.lock.acquire()
         try:
+            if self.writer != me:
+                return
             self.depth -= 1
             if not self.depth:
                 self.writer = None
@@ -147,8 +150,7 @@ cdef class Writing:
 
     def __exit__(self, *_):
         me, self._holder = self._holder, None
-        if self.turns.writer == me:  # else it was interrupted while it was released
-            self.turns.stop_writing()
+        self.turns.stop_writing(me)
 
     def __del__(self):
         if self._holder is not None:

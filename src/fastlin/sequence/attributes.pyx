@@ -22,16 +22,34 @@ from cpython.unicode cimport PyUnicode_Check, PyUnicode_DecodeUTF8
 from libc.math cimport fabs
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport free
-from cython cimport final
+from libc.string cimport memcpy
+from cython cimport critical_section, final
 
 import numpy as np
 
-from fastlin.engine.core.allocation cimport allocate_zeros
+from fastlin.engine.core.allocation cimport allocate, allocate_zeros
 from fastlin.engine.core.csr cimport prefetch
-from fastlin.engine.text.name_table cimport IN_PLACE, NameSlot, NameTable, clear, find, insert, name_hash, text_of
+from fastlin.engine.text.name_table cimport (
+    IN_PLACE, NameSlot, NameTable, clear, double_slots, find, find_among, insert, name_hash, needs_arena, needs_slots,
+    text_of
+)
 from fastlin.features.object_rows cimport (
     GrowingRows, NameBuffer, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII, check_length, utf8
 )
+
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define FASTLIN_BESIDE 1
+    #else
+    #define FASTLIN_BESIDE 0
+    #endif
+    #define FASTLIN_LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+    #define FASTLIN_STORE(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
+    """
+    bint BESIDE "FASTLIN_BESIDE"  # whether others look names up while one is entered: there is no lock of Python's
+    const NameTable* load "FASTLIN_LOAD"(NameTable*) noexcept nogil
+    void store "FASTLIN_STORE"(NameTable*, NameTable*) noexcept nogil
 
 cdef enum:
     LOOKUP_BATCH = 64  # names that are looked up together
@@ -39,6 +57,11 @@ cdef enum:
     MAX_DEPTH = 100  # dicts within dicts
 
 cdef double LARGEST = 1e100  # of |value|, as in fastlin.validation
+
+
+cdef struct Outgrown:
+    void* memory
+    Outgrown* before
 
 
 cdef inline uint32_t hash_of(bytes text) except? 1:
@@ -56,12 +79,21 @@ cdef class AttributeNames:
     learns at a time, behind all names that there are; others learn on a copy of those that they know.
     """
 
-    cdef NameTable table
+    cdef NameTable table  # of who learns
+    cdef NameTable* shared  # the same for who reads, as it was when it grew last: its slots go on filling
+    cdef Outgrown* outgrown  # memory that somebody may read still
     cdef bint learning  # whether somebody is behind the last name
+    cdef bint alone  # with the one who learns: nobody reads yet
+
+    def __cinit__(self):
+        self.shared = <NameTable*>allocate_zeros(1, sizeof(NameTable))
+        if not self.shared:
+            raise MemoryError
 
     def __init__(self, names=()):
         cdef bytes text
         cdef uint32_t h
+        self.alone = True
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(f"names of features are strings, got {reprlib.repr(name)}")
@@ -70,8 +102,16 @@ cdef class AttributeNames:
             if self.column_of(text, h) >= 0:
                 raise ValueError(f"the name {name!r} is there twice")
             self.enter(PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), h)
+        self.publish()
 
     def __dealloc__(self):
+        cdef Outgrown* one
+        while self.outgrown:
+            one = self.outgrown
+            self.outgrown = one.before
+            free(one.memory)
+            free(one)
+        free(self.shared)
         clear(&self.table)
 
     def __len__(self):
@@ -80,10 +120,58 @@ cdef class AttributeNames:
     cdef inline int32_t column_of(self, bytes text, uint32_t h) noexcept:
         return find(&self.table, PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), h)
 
+    cdef int publish(self) except -1:
+        """Who reads finds the table as it is now, and no longer is alone."""
+        cdef NameTable* shared = <NameTable*>allocate(1, sizeof(NameTable))
+        cdef NameTable* before = self.shared
+        if not shared:
+            raise MemoryError
+        shared[0] = self.table
+        store(self.shared, shared)
+        self.alone = False
+        return self.leave(before)
+
+    cdef int leave(self, void* memory) except -1:
+        """Free it, once nobody can read it."""
+        cdef Outgrown* one
+        if not BESIDE or self.alone or not memory:
+            free(memory)
+            return 0
+        one = <Outgrown*>allocate(1, sizeof(Outgrown))
+        if not one:  # it stays
+            raise MemoryError
+        one.memory, one.before = memory, self.outgrown
+        self.outgrown = one
+        return 0
+
+    cdef int make_room(self, uint32_t n) except -1:
+        """For a name of n bytes, beside those who read."""
+        cdef NameSlot* slots = self.table.slots
+        cdef char* arena = self.table.arena
+        cdef char* wider
+        cdef int64_t room = 2 * (self.table.room + n)
+        cdef bint of_slots = needs_slots(&self.table), of_arena = needs_arena(&self.table, n)
+        if of_slots and not double_slots(&self.table):
+            raise MemoryError
+        if of_arena:
+            wider = <char*>allocate(room, 1)
+            if not wider:
+                raise MemoryError
+            if self.table.filled:
+                memcpy(wider, arena, self.table.filled)
+            self.table.arena, self.table.room = wider, room
+        if of_slots or of_arena:
+            self.publish()
+            self.leave(slots if of_slots else NULL)
+            self.leave(arena if of_arena else NULL)
+        return 0
+
     cdef int32_t enter(self, const char* text, uint32_t n, uint32_t h) except -1:
         cdef int64_t column = self.table.used
         if column == INT32_MAX:
             raise OverflowError(f"there are more than {INT32_MAX} features")
+        if not self.alone:
+            self.make_room(n)
         if not insert(&self.table, text, n, h, <int32_t>column):
             raise MemoryError
         return <int32_t>column
@@ -91,18 +179,19 @@ cdef class AttributeNames:
     def column(self, str name, int64_t known):
         """That of a name among the first so many, or −1."""
         cdef bytes text = utf8(name)
-        cdef int32_t column = self.column_of(text, hash_of(text))
-        return column if column < known else -1
+        return find_among(load(self.shared), PyBytes_AS_STRING(text), <uint32_t>PyBytes_GET_SIZE(text), hash_of(text),
+                          known)
 
     def names(self, int64_t known):
         """The first so many, in the order of their columns."""
         cdef list names = [None] * min(known, self.table.used)
+        cdef const NameTable* table = load(self.shared)
         cdef int64_t place
-        cdef NameSlot* slot
-        for place in range(self.table.mask + 1 if names else 0):
-            slot = &self.table.slots[place]
+        cdef const NameSlot* slot
+        for place in range(table.mask + 1 if names else 0):
+            slot = &table.slots[place]
             if 0 < slot.number <= known:
-                names[slot.number - 1] = PyUnicode_DecodeUTF8(text_of(&self.table, slot), slot.length, "surrogatepass")
+                names[slot.number - 1] = PyUnicode_DecodeUTF8(text_of(table, slot), slot.length, "surrogatepass")
         return names
 
     def read(self, sequences, int64_t known):
@@ -120,28 +209,37 @@ cdef class AttributeNames:
 
         These, or, if there are others behind the first so many, a copy. After an error, none has been added.
         """
-        cdef AttributeNames names = self if known == self.table.used and not self.learning else self.copied(known)
+        cdef AttributeNames names = None
         cdef TokenReader reader
-        names.learning = True
+        with critical_section(self):
+            if known == self.table.used and not self.learning:
+                names, self.learning = self, True
+        if names is None:
+            names = self.copied(known)
+        names.alone = not names.shared.slots
         try:
             reader = TokenReader()
             reader.names, reader.known, reader.learn = names, known, True
             reader.take_all(sequences)
+            if names.alone:
+                names.publish()
             return reader.arrays(), names
         except BaseException:
             names.forget(known)
             raise
         finally:
-            names.learning = False
+            with critical_section(names):
+                names.learning = False
 
     cdef AttributeNames copied(self, int64_t known):
         """The first so many."""
         cdef AttributeNames names = AttributeNames()
+        cdef const NameTable* table = load(self.shared)
         cdef int64_t place
-        cdef NameSlot* slot
-        for place in range(self.table.mask + 1 if self.table.slots else 0):
-            slot = &self.table.slots[place]
-            if 0 < slot.number <= known and not insert(&names.table, text_of(&self.table, slot), slot.length, slot.hash,
+        cdef const NameSlot* slot
+        for place in range(table.mask + 1 if table.slots else 0):
+            slot = &table.slots[place]
+            if 0 < slot.number <= known and not insert(&names.table, text_of(table, slot), slot.length, slot.hash,
                                                        slot.number - 1):
                 raise MemoryError
         return names
@@ -150,6 +248,7 @@ cdef class AttributeNames:
         """Keep the first so many names alone."""
         cdef NameSlot* slots
         cdef NameSlot* slot
+        cdef NameSlot* outgrown
         cdef int64_t p, place, mask = self.table.mask, filled = 0
         if not 0 <= first < self.table.used:
             return 0
@@ -165,9 +264,10 @@ cdef class AttributeNames:
                 slots[place] = slot[0]
                 if slot.length > IN_PLACE:
                     filled = max(filled, text_of(&self.table, slot) - self.table.arena + slot.length)
-        free(self.table.slots)
-        self.table.slots, self.table.used, self.table.filled = slots, first, filled
-        return 0
+        outgrown, self.table.slots = self.table.slots, slots
+        self.table.used, self.table.filled = first, filled
+        self.publish()
+        return self.leave(outgrown)
 
 
 # --- the walk --------------------------------------------------------------------------------------------------------
@@ -274,10 +374,15 @@ cdef class TokenReader(GrowingRows):
         self.wait(entry, self.buffer.text + entry.place, 1.0)
         return 0
 
+    cdef inline const NameTable* table(self) noexcept:
+        """Where names are looked up, until Python code runs."""
+        return &self.names.table if self.learn else load(self.names.shared)
+
     cdef inline void wait(self, WaitingName* entry, const char* text, double value) noexcept:
+        cdef const NameTable* table = self.table()
         entry.hash, entry.value = name_hash(text, entry.n), value
-        if self.names.table.slots:
-            prefetch(&self.names.table.slots[entry.hash & self.names.table.mask])
+        if table.slots:
+            prefetch(&table.slots[entry.hash & table.mask])
         self.n_waiting += 1
 
     cdef int settle(self) except -1:
@@ -286,41 +391,49 @@ cdef class TokenReader(GrowingRows):
         cdef int32_t column
         cdef WaitingName* entry
         cdef const char* text
+        cdef const NameTable* table = self.table()
         for e in range(self.n_waiting):
             entry = &self.waiting[e]
             text = entry.text if entry.text else self.buffer.text + entry.place
-            column = find(&self.names.table, text, entry.n, entry.hash)
-            if not self.learn and column >= self.known:
-                continue
-            if column < 0:
-                if not self.learn:
-                    continue
-                column = self.names.enter(text, entry.n, entry.hash)
-            self.append(column, entry.value)
+            if self.learn:
+                column = find(table, text, entry.n, entry.hash)
+                if column < 0:
+                    column = self.names.enter(text, entry.n, entry.hash)
+            else:
+                column = find_among(table, text, entry.n, entry.hash, self.known)
+            if column >= 0:
+                self.append(column, entry.value)
         self.n_waiting, self.buffer.n = 0, 0
         return 0
 
     # tokens
 
     cdef int take(self, object token) except -1:
-        cdef Py_ssize_t place
-        cdef PyObject* name
+        """Other threads change a list or a dict before or after, not while strings of it wait."""
         if type(token) is list:
-            for place in range(PyList_GET_SIZE(token)):
-                name = PyList_GET_ITEM(token, place)
-                if not PyUnicode_Check(<object>name):
-                    raise TypeError(f"{self.here()} a feature is {shown(<object>name)}; features in a list are strings")
-                self.add(<object>name, 1.0)
+            with critical_section(token):
+                self.take_list(token)
         elif PyUnicode_Check(token):
             self.add(token, 1.0)
         elif type(token) is dict:
-            self.take_dict(token)
+            with critical_section(token):
+                self.take_dict(token)
         elif isinstance(token, Mapping):
             self.take_dict(dict(token))
         elif isinstance(token, (bytes, bytearray, Number)) or not isinstance(token, Iterable):
             raise TypeError(f"{self.here()} got {shown(token)}; a token is a string, a list of strings, or a dict")
         else:
             return self.take(in_order(token))
+        return self.settle()
+
+    cdef int take_list(self, list token) except -1:
+        cdef Py_ssize_t place
+        cdef PyObject* name
+        for place in range(PyList_GET_SIZE(token)):
+            name = PyList_GET_ITEM(token, place)
+            if not PyUnicode_Check(<object>name):
+                raise TypeError(f"{self.here()} a feature is {shown(<object>name)}; features in a list are strings")
+            self.add(<object>name, 1.0)
         return self.settle()
 
     cdef int take_dict(self, dict token) except -1:

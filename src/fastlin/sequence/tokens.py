@@ -99,18 +99,20 @@ class Attributes:
     def __copy__(self) -> Self:
         """A copy of the names at no cost: what one of the two learns from then on is unknown to the other."""
         other = object.__new__(type(self))
-        other._table, other._n = self._table, self._n
+        other._table, other._n = self.table
         return other
 
     @property
     def table(self) -> tuple[AttributeNames, int]:
         """The table of names, and how many of them are known here."""
-        return self._table, self._n
+        known = self._n  # before the table, which has as many names while others are learnt
+        return self._table, known
 
     @property
     def names(self) -> list[str]:
         """All names in the order of their columns; a new list each time."""
-        return self._table.names(self._n)
+        table, known = self.table
+        return table.names(known)
 
     def column(self, name: str) -> int:
         """The column of a name; −1 if it is unknown.
@@ -125,7 +127,8 @@ class Attributes:
         int
             Its number, from 0 on.
         """
-        return self._table.column(name, self._n)
+        table, known = self.table
+        return table.column(name, known)
 
     def learn(self, X: Any) -> Tokens:
         """The tokens of sequences; names that are new get new columns. After an error, none has.
@@ -160,8 +163,8 @@ class Attributes:
         Tokens
             The tokens as rows of a CSR, and where each sequence starts.
         """
-        known = self._n
-        return _tokens(*self._table.read(X, known), known)
+        table, known = self.table
+        return _tokens(*table.read(X, known), known)
 
 
 def _tokens(

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping
 from cpython cimport array
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.list cimport PyList_Check, PyList_GET_ITEM, PyList_GET_SIZE
-from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
-from cython cimport final
+from cython cimport critical_section, final
 
 import numpy as np
 
@@ -121,18 +120,19 @@ cdef refuse(object token, Py_ssize_t sequence, Py_ssize_t place, Py_ssize_t colu
     raise TypeError(f"{where} column {column} holds {shown(token[column])}, which is no string")
 
 
-cdef inline PyObject* string_of(object token, Py_ssize_t column):
-    """What stands in a column of a token; NULL: there is no string."""
-    cdef PyObject* value = NULL
+cdef inline object string_of(object token, Py_ssize_t column):
+    """What stands in a column of a token; None: there is no string."""
+    cdef object value = None
     if PyTuple_Check(token):
         if column < PyTuple_GET_SIZE(token):
-            value = PyTuple_GET_ITEM(token, column)
+            value = <object>PyTuple_GET_ITEM(token, column)
     elif PyList_Check(token):
-        if column < PyList_GET_SIZE(token):
-            value = PyList_GET_ITEM(token, column)
+        with critical_section(token):  # which another thread may change
+            if column < PyList_GET_SIZE(token):
+                value = <object>PyList_GET_ITEM(token, column)
     elif column == 0:
-        value = <PyObject*>token
-    return value if value != NULL and PyUnicode_Check(<object>value) else NULL
+        value = token
+    return value if PyUnicode_Check(value) else None
 
 
 cdef tuple listed(object words, Py_ssize_t sequence):
@@ -176,7 +176,7 @@ def read(X, columns, Py_ssize_t first=0):
     cdef array.array numbers = array.array("q", columns)
     cdef const int64_t* column = <int64_t*>numbers.data.as_longlongs
     cdef list texts = [StringArena() for _ in columns]
-    cdef PyObject* value
+    cdef object value
     if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
         raise TypeError(f"X must be a list of sequences, each a list of tokens, got {shown(X)}")
     for words in X:
@@ -188,9 +188,9 @@ def read(X, columns, Py_ssize_t first=0):
                 refuse(token, sequence, place, 0)
             for k in range(m):
                 value = string_of(token, column[k])
-                if value == NULL:
+                if value is None:
                     refuse(token, sequence, place, column[k])
-                (<StringArena>texts[k]).add(<object>value)
+                (<StringArena>texts[k]).add(value)
             place += 1
         tokens += place
         sequence += 1

@@ -19,7 +19,7 @@ Sums are those of numbers, not of logarithms: what is lost below 1e-308 does not
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
-from cython cimport final
+from cython cimport critical_section, final
 
 import numpy as np
 
@@ -122,7 +122,7 @@ cdef class EditLattice:
     cdef const double* p
     cdef int64_t* keys      # [mask + 1], −1: free
     cdef int32_t* numbers   # [mask + 1]
-    cdef double* memo       # [N, N, N] of p(b | c, a); NULL: not yet
+    cdef double* memo       # [N, N, N] of p(b | c, a); NULL: not yet; who reads it was given it by `remember`
     cdef double insertion, deletion, substitution, transposition, known, unknown
     cdef object kept
 
@@ -212,30 +212,32 @@ cdef class EditLattice:
         event[0] = self.find(TRANSPOSE, a, b, 1)
         return self.p[event[0]] if event[0] >= 0 else self.transposition
 
-    cdef double remembered(self, int64_t c, int64_t a, int64_t b, int32_t* event) noexcept nogil:
+    cdef double remembered(self, const double* memo, int64_t c, int64_t a, int64_t b, int32_t* event) noexcept nogil:
         """`consumed`, from the memo if that is made."""
-        if self.memo == NULL or max(a, b) > self.n_characters or c > self.n_characters:
+        if memo == NULL or max(a, b) > self.n_characters or c > self.n_characters:
             return self.consumed(c, a, b, event)
-        return self.memo[(c * self.N + a) * self.N + b]
+        return memo[(c * self.N + a) * self.N + b]
 
-    cdef void remember(self, int64_t n) except *:
-        """Make the memo once it pays."""
+    cdef const double* remember(self, int64_t n) except? NULL:
+        """The memo, made once it pays; of several who ask at once, one makes it, and the others wait."""
         cdef int64_t a, b, c, size = self.N * self.N * self.N
         cdef int32_t event
         cdef double* memo
-        self.asked += n
-        if self.memo != NULL or self.N > 1 << 20 or size > LARGEST_MEMO or self.asked < size:
-            return
-        memo = <double*>allocate_zeros(size, sizeof(double))
-        if memo == NULL:
-            raise MemoryError
-        for c in range(self.N - 1):
-            for a in range(1, self.N - 1):
-                for b in range(self.N - 1):
-                    memo[(c * self.N + a) * self.N + b] = self.consumed(c, a, b, &event)
-        self.memo = memo
+        with critical_section(self):
+            self.asked += n
+            if self.memo != NULL or self.N > 1 << 20 or size > LARGEST_MEMO or self.asked < size:
+                return self.memo
+            memo = <double*>allocate_zeros(size, sizeof(double))
+            if memo == NULL:
+                raise MemoryError
+            for c in range(self.N - 1):
+                for a in range(1, self.N - 1):
+                    for b in range(self.N - 1):
+                        memo[(c * self.N + a) * self.N + b] = self.consumed(c, a, b, &event)
+            self.memo = memo
+            return memo
 
-    cdef void fill(self, EditCells* of) noexcept nogil:
+    cdef void fill(self, EditCells* of, const double* memo) noexcept nogil:
         """What each step costs."""
         cdef int64_t i, j, at, c, m = of.m, n = of.n, cells = (m + 1) * (n + 1)
         cdef int32_t event
@@ -263,12 +265,12 @@ cdef class EditLattice:
                     events[2 * (m + 1) + i] = event
                     events[3 * (m + 1) + i] = self.find(TRANSPOSE, of.x[i], of.x[i + 1], 0)
             of.swap[i], taken = of.stop[i] * swap, of.stop[i] * (1.0 - swap)
-            of.drop[i] = taken * self.remembered(c, of.x[i], 0, &event)
+            of.drop[i] = taken * self.remembered(memo, c, of.x[i], 0, &event)
             if events != NULL:
                 events[m + 1 + i] = event
             for j in range(n):
                 at = i * (n + 1) + j
-                of.step[at] = taken * self.remembered(c, of.x[i], of.y[j], &event)
+                of.step[at] = taken * self.remembered(memo, c, of.x[i], of.y[j], &event)
                 if events != NULL:
                     events[4 * (m + 1) + cells + at] = event
 
@@ -311,7 +313,7 @@ cdef class EditLattice:
         cdef EditCells of
         cdef int64_t k, most, longest, cells = 0, n_pairs = x_which.shape[0]
         cdef double total
-        self.remember(check_pairs(x, x_which, y, y_which, &most, &longest))
+        cdef const double* memo = self.remember(check_pairs(x, x_which, y, y_which, &most, &longest))
         if log_prob.shape[0] != n_pairs:
             raise ValueError("no room for the answers")
         of.events = NULL
@@ -321,7 +323,7 @@ cdef class EditLattice:
             with nogil:
                 for k in range(n_pairs):
                     bind(&of, x, x_which[k], y, y_which[k])
-                    self.fill(&of)
+                    self.fill(&of, memo)
                     look_in_time((of.m + 1) * (of.n + 1), &cells)
                     forward(&of, 0, of.m + 1, LINEAR)
                     total = of.forward[(of.m + 1) * (of.n + 1) - 1] * of.stop[of.m]
@@ -352,7 +354,7 @@ cdef class EditLattice:
                 for k in range(which.shape[0]):
                     bind(&of, x, which[k], y, which[k])
                     weight = weights[which[k]]
-                    self.fill(&of)
+                    self.fill(&of, NULL)
                     look_in_time((of.m + 1) * (of.n + 1), &cells)
                     forward(&of, 0, of.m + 1, LINEAR)
                     total = of.forward[(of.m + 1) * (of.n + 1) - 1] * of.stop[of.m]
@@ -381,7 +383,7 @@ cdef class EditLattice:
         cdef const int32_t[::1] only = np.zeros(1, np.int32)
         cdef int64_t i, j, at, width, most, longest, n_steps = 0
         cdef double here
-        check_pairs(x, only, y, only, &most, &longest)
+        cdef const double* memo = self.remember(check_pairs(x, only, y, only, &most, &longest))
         bind(&of, x, 0, y, 0)
         if steps.shape[0] != of.m + of.n:
             raise ValueError("no room for the steps")
@@ -389,7 +391,7 @@ cdef class EditLattice:
         if not make_room(&of, most, longest, False):
             raise MemoryError
         with nogil:
-            self.fill(&of)
+            self.fill(&of, memo)
             take_logarithms(&of)
             forward(&of, 0, of.m + 1, BEST)
             i, j = of.m, of.n

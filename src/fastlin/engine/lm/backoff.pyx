@@ -16,7 +16,7 @@ The layout is that of ngram_counts; log_prob and backoff are natural logarithms.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_Size
-from cython cimport final
+from cython cimport critical_section, final
 
 import numpy as np
 
@@ -133,22 +133,24 @@ cdef class BackoffQueries:
         """The tables, once there were a quarter as many questions as n-grams; without memory there are none."""
         cdef int64_t n_ngrams = 0
         cdef int k
-        self.asked += n
         for k in range(1, self.order):
             n_ngrams += self.levels[k].n
-        if self.order > 1 and not self.tried and self.asked >= n_ngrams // PAYS:
-            self.tried = True   # others who ask meanwhile do without
-            try:
-                self.tables = make_tables(self.levels, self.order, self.seed, self.room)
-            except BaseException:
-                self.tried = False
-                raise
-        return self.tables
+        with critical_section(self):
+            self.asked += n
+            if self.order > 1 and not self.tried and self.asked >= n_ngrams // PAYS:
+                self.tried = True   # others who ask meanwhile do without
+                try:
+                    self.tables = make_tables(self.levels, self.order, self.seed, self.room)
+                except BaseException:
+                    self.tried = False
+                    raise
+            return self.tables
 
     @property
     def n_tables(self):
         """Orders of which a table was made."""
-        return 0 if self.tables == NULL else self.tables.n - 1
+        with critical_section(self):
+            return 0 if self.tables == NULL else self.tables.n - 1
 
     def score(self, const int32_t[::1] tokens, double[::1] log_prob, int32_t[::1] lengths, int32_t[::1] nodes,
               float[::1] weights):

@@ -76,8 +76,38 @@ cdef inline int32_t find(const NameTable* table, const char* text, uint32_t n, u
         place = (place + 1) & table.mask
 
 
-cdef inline bint widen(NameTable* table) noexcept nogil:
-    """Double the slots; false if there is no memory."""
+cdef inline int32_t find_among(const NameTable* table, const char* text, uint32_t n, uint32_t h,
+                               int64_t known) noexcept nogil:
+    """The number of a name among the first so many, or −1, beside a thread that enters others.
+
+    These lie behind the known ones, in slots that were free, and nothing of them is looked at but their number.
+    """
+    cdef int64_t place = h & table.mask
+    cdef const NameSlot* slot
+    cdef int32_t number
+    if not table.slots:
+        return -1
+    while True:
+        slot = &table.slots[place]
+        number = slot.number
+        if not number:
+            return -1
+        if number <= known and slot.hash == h and slot.length == n and memcmp(text_of(table, slot), text, n) == 0:
+            return number - 1
+        place = (place + 1) & table.mask
+
+
+cdef inline bint needs_slots(const NameTable* table) noexcept nogil:
+    return not table.slots or 4 * table.used > 3 * table.mask
+
+
+cdef inline bint needs_arena(const NameTable* table, uint32_t n) noexcept nogil:
+    """Whether a name of n bytes has no room behind the others."""
+    return n > IN_PLACE and table.filled + n > table.room
+
+
+cdef inline bint double_slots(NameTable* table) noexcept nogil:
+    """Have twice as many slots; those before are the caller's to free. False if there is no memory."""
     cdef int64_t size = 2 * (table.mask + 1) if table.slots else 256, p, place
     cdef NameSlot* slots = <NameSlot*>allocate_zeros(size, sizeof(NameSlot))
     if not slots:
@@ -89,7 +119,6 @@ cdef inline bint widen(NameTable* table) noexcept nogil:
                 while slots[place].number:
                     place = (place + 1) & (size - 1)
                 slots[place] = table.slots[p]
-    free(table.slots)
     table.slots, table.mask = slots, size - 1
     return True
 
@@ -99,10 +128,12 @@ cdef inline bint insert(NameTable* table, const char* text, uint32_t n, uint32_t
     cdef int64_t place, room
     cdef char* arena
     cdef NameSlot* slot
-    if not table.slots or 4 * table.used > 3 * table.mask:
-        if not widen(table):
+    cdef NameSlot* outgrown = table.slots
+    if needs_slots(table):
+        if not double_slots(table):
             return False
-    if n > IN_PLACE and table.filled + n > table.room:
+        free(outgrown)
+    if needs_arena(table, n):
         room = 2 * (table.room + n)
         arena = <char*>reallocate(table.arena, room, 1)
         if not arena:
