@@ -10,7 +10,7 @@ from fastlin.optim.quadratic_model import Columns, Coordinates
 from fastlin.optim.quadratic_rows import missing_curvature
 
 Vector = NDArray[np.float64]
-MAX_WEIGHTS = 400  # a visit reads as many numbers for each of them
+MAX_WEIGHTS = 600  # a visit reads as many numbers for each of them
 CHEAP_PAIRS = 8  # products for each non-zero: visits of the columns cost as much
 MAX_PAIRS = 32  # where columns depend on one another, so that the other ways to a model's optimum are long
 MAX_LENGTH = 16  # on average, of rows that have to be copied without the other features
