@@ -1,6 +1,7 @@
 """Vocabulary that a counting vectoriser has learnt, or was given: terms and their columns."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,9 +48,8 @@ class FittedVocabulary:
         """The terms in the order of their columns."""
         self.check_terms()
         if self.given is not None:
-            _check_columns(self.given)
             names = np.empty(self.n_columns, object)
-            names[list(self.given.values())] = list(self.given)
+            names[columns_of(self.given)] = list(self.given)
             return names
         numbers = np.empty(self.n_columns, np.int32)
         known = np.flatnonzero(self.columns >= 0)
@@ -68,9 +68,10 @@ class FittedVocabulary:
     @classmethod
     def of(cls, terms: TermVocabulary, given: dict[Any, int]) -> "FittedVocabulary":
         """A vocabulary that was given, in terms that are still empty."""
-        numbers, places = terms.add(list(given)), np.fromiter(given.values(), np.int64, len(given))
+        places, numbers = columns_of(given), terms.add(list(given))
         columns = np.full(len(terms), -1, np.int32)
-        columns[numbers[numbers >= 0]] = places[numbers >= 0]
+        known = numbers >= 0
+        columns[numbers[known]] = places[known]
         return cls(terms, columns, n_columns=len(given), given=given)
 
 
@@ -80,7 +81,6 @@ def checked_vocabulary(vocabulary: Any) -> dict[Any, int]:
         raise ValueError(f"vocabulary must be a mapping of terms to columns, or terms; got {vocabulary!r:.50}")
     if isinstance(vocabulary, Mapping):
         given = dict(vocabulary)
-        _check_columns(given)
     else:
         given = {}
         for column, term in enumerate(sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else vocabulary):
@@ -91,26 +91,31 @@ def checked_vocabulary(vocabulary: Any) -> dict[Any, int]:
     return given
 
 
-def _check_columns(given: dict[Any, Any]) -> None:
-    """Refuse a mapping whose values are not 0, 1, … in some order."""
-    n = len(given)
-    if not set(map(type, given.values())) <= {int}:
+def columns_of(given: dict[Any, Any]) -> NDArray[np.int64]:
+    """The columns of the terms in the order of a mapping, which have to be 0, 1, … in some order."""
+    n, values = len(given), given.values()
+    if not set(map(type, values)) <= {int}:
         for term, column in given.items():
             whole_number(f"the column of {term!r:.50} in vocabulary", column, 0)
-    found = set(given.values())
+    with suppress(OverflowError):  # of a number that no column has
+        columns = np.fromiter(values, np.int64, n)
+        if n == 0 or (columns.min() == 0 and columns.max() == n - 1 and (np.bincount(columns) == 1).all()):
+            return columns
+    found = set(values)
     if len(found) < n:
         raise ValueError("Vocabulary contains repeated indices: vocabulary_ must give each term a column of its own")
-    if n and (min(found) != 0 or max(found) != n - 1):
-        missing = next(column for column in range(n) if column not in found)
-        raise ValueError(
-            f"Vocabulary of size {n} doesn't contain index {missing}: vocabulary_ must have columns 0, 1, …"
-        )
+    missing = next(column for column in range(n) if column not in found)
+    raise ValueError(f"Vocabulary of size {n} doesn't contain index {missing}: vocabulary_ must have columns 0, 1, …")
 
 
 def has_capitals(given: dict[Any, int], mark: str) -> bool:
     """Whether a term has a capital letter beside the mark that the vectoriser itself puts before a word."""
-    terms = list(given) if set(map(type, given)) <= {str} else [term for term in given if isinstance(term, str)]
-    text = "".join(terms)
+    terms = list(given)
+    try:
+        text = "".join(terms)
+    except TypeError:
+        terms = [term for term in terms if isinstance(term, str)]
+        text = "".join(terms)
     if text.isascii() and text == text.lower():
         return False
     return any(any(map(str.isupper, term.removeprefix(mark))) for term in terms)

@@ -190,9 +190,10 @@ class NativeVocabulary:
 
     def add(self, terms: list[str]) -> NDArray[np.int32]:
         """The numbers of terms that the analysis could give; −1 for the others: no document has them."""
-        if not set(map(type, terms)) <= {str}:
-            terms = [term if isinstance(term, str) else "" for term in terms]
-        bytes_and_offsets = encoded(terms)
+        try:
+            bytes_and_offsets = encoded(terms)
+        except TypeError:
+            bytes_and_offsets = encoded([term if isinstance(term, str) else "" for term in terms])
         if self.spec.unit != vectorizer.WORDS:
             return self.vocabulary.add_strings(*bytes_and_offsets)
         low, high = self.spec.ngrams
