@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
 
 from fastlin import LogisticRegression
+from fastlin.optim import gram_model
 from support.logistic_problems import KINDS, rows
 
 STRENGTHS = (1e-3, 1e-1, 1.0, 1e1, 1e3, 1e5)
@@ -194,3 +195,29 @@ def test_extreme_values_end_in_numbers_and_at_most_one_warning(C, scale):
             assert [type(each.message) for each in told] == [ConvergenceWarning] * (not model.converged_)
             assert np.isfinite(model.coef_).all()
             assert np.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_powers_of_a_number_are_fitted(seed):
+    """Columns that all but depend on one another, whose decompositions are all but rounding."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 10, 100)
+    y = (np.sin(x) + 0.3 * rng.normal(size=100) > 0).astype(int)
+    model = LogisticRegression(l1_ratio=1.0, max_iter=1000).fit(
+        np.stack([x**power for power in range(1, 7)], axis=1), y
+    )
+    assert model.converged_
+    assert model.certificate_["duality_gap"] <= 1e-4 * model.objective_
+
+
+@pytest.mark.parametrize("n_rows, taken", [(20_000, True), (500, False)])
+def test_a_matrix_is_decomposed_only_where_rows_are_many(n_rows, taken, monkeypatch):
+    """Of 300 weights and few rows the decompositions alone would take ten times as long as the fit."""
+    solved, own = [], gram_model.GramModel.solve
+    monkeypatch.setattr(gram_model.GramModel, "solve", lambda self: solved.append(len(self.z)) or own(self))
+    rng = np.random.default_rng(0)
+    indices = rng.integers(0, 20, (n_rows, 15)) + 20 * np.arange(15)
+    X = sparse.csr_array((np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, 15)))
+    y = X @ rng.normal(size=300) + rng.logistic(size=n_rows) > 0
+    LogisticRegression(l1_ratio=1.0, C=100.0).fit(X, y)
+    assert (max(solved, default=0) > 200) == taken

@@ -268,6 +268,37 @@ def test_columns_that_add_up_to_others_have_a_model_solved_to_its_end(seed, l1, 
     assert (np.abs(model.slopes[model.z == 0]) <= l1 + 1e-6).all()
 
 
+@settings(max_examples=25, deadline=None)
+@given(seeds, st.sampled_from([1e-3, 0.1, 3.0]), st.booleans())
+def test_no_step_makes_a_model_worse_where_decompositions_are_all_but_rounding(seed, l1, intercept):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 10, 60)
+    X = sparse.csr_array(np.stack([x**power for power in range(1, 7)], axis=1))
+    y, theta = (np.sin(x) + 0.3 * rng.normal(size=60) > 0).astype(np.int32), np.zeros(6 + intercept)
+    with (
+        problem_of_rows(X, y, np.ones(60), 1, 0.0, intercept, l1) as problem,
+        problem.partitions.open(0, problem.workers) as part,
+    ):
+        theta[:6] = rng.normal(size=6) / np.array([10.0**power for power in range(1, 7)])
+        gradient = np.empty(problem.size)
+        problem.value(theta, gradient)
+        steepest, columns = owlqn.pseudo_gradient(problem, theta, gradient), Columns(part, problem)
+        model = gram_model.GramModel(columns, choose_weights(problem, theta, steepest), theta, gradient, steepest)
+
+        def value():
+            d = model.z - model.origin
+            change = float(d @ (first + 0.5 * model.A @ d))
+            return change + float(model.l1 @ (np.abs(model.z) - np.abs(model.origin)))
+
+        first, last = model.slopes.copy(), 0.0
+        for _ in range(20):
+            model._step()
+            assert value() <= last + 1e-9 * max(1.0, abs(last))
+            last = value()
+        model.solve()
+        assert value() <= last + 1e-9 * max(1.0, abs(last))
+
+
 @contextlib.contextmanager
 def problem_of(seed, K, l2, intercept):
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from support.vectorizers import assert_same
 
 PLANE = 0x10000
 PLANES = range(0, sys.maxunicode + 1, PLANE)
-LETTERS = [0, PLANE, 2 * PLANE, 14 * PLANE]  # the planes that have letters, digits, marks
+LETTERS = [0, PLANE, 2 * PLANE, 3 * PLANE, 14 * PLANE]  # the planes that have letters, digits, marks
 COMMON = [0, PLANE]  # of them, those of more than one kind
 SPARSE = 16  # of the others one in so many is tried, and all in the slow part
 ANALYSES = {

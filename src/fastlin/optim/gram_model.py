@@ -1,21 +1,25 @@
-"""The quadratic model of a loss in one column of scores whose curvature is a matrix: of few weights and short rows."""
+"""The quadratic model of a loss in one column of scores whose curvature is a matrix: of few weights."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastlin.engine.solvers import proximal_newton as kernels
-from fastlin.optim.gram import GramRows, factorise, mirror
+from fastlin.optim.gram import GramRows, factoring_cost, factorise, mirror
 from fastlin.optim.model_rows import select_features
 from fastlin.optim.quadratic_model import Columns, Coordinates
 from fastlin.optim.quadratic_rows import missing_curvature
 
 Vector = NDArray[np.float64]
 MAX_WEIGHTS = 600  # a visit reads as many numbers for each of them
-CHEAP_PAIRS = 8  # products for each non-zero: visits of the columns cost as much
+# Products of two numbers for each non-zero, in which visits of the columns are as long: of the curvature …
+CHEAP_PAIRS = 8
 MAX_PAIRS = 32  # where columns depend on one another, so that the other ways to a model's optimum are long
 MAX_LENGTH = 16  # on average, of rows that have to be copied without the other features
-MAX_VISITS = 100
-TOLERANCE = 1e-2  # of the way of the first visit: the model is solved
+# … and of a decomposition, of which a model may need dozens.
+DENSE_FACTORING = 0.4  # full columns are visited by vectors
+CHEAP_FACTORING, MAX_FACTORING = 2.0, 4.0
+MAX_VISITS = 12
+TOLERANCE = 0.1  # of the way of the first visit: the model is solved
 STEADY_SHARE = 0.1  # of the weights that are not zero: so few come or go where a decomposition pays
 MAX_CUT_STEPS = 5  # in a row
 RIDGE = 1e-9  # of the diagonal: columns that add up to others' leave directions without a curvature, to be cut short
@@ -76,10 +80,10 @@ class GramModel:
                         break
 
     def _step(self) -> bool:
-        """Newton's step of the weights that are not zero; whether it would change signs.
+        """Newton's step of the weights that are not zero; whether another one may follow.
 
-        Those weights stop at zero. Where that makes the model worse, the step ends where half of them have done so, a
-        quarter, …, or at the first.
+        Weights that would change their sign stop at zero. The step ends where all of them have, half, a quarter, …, or
+        the first; where that makes the model no better, as rounding may, there is none.
         """
         free = np.flatnonzero(self.z)
         if not len(free):
@@ -94,19 +98,20 @@ class GramModel:
         crossing = np.flatnonzero((start + step) * start < 0)
         borders[crossing] = -start[crossing] / step[crossing]
         ahead = np.sort(borders[crossing])
-        best, d = np.inf, start
+        best, d = 0.0, np.zeros(len(free))
         for share in (1.0, *(ahead[len(ahead) >> halvings] for halvings in range(1, len(ahead).bit_length() + 1))):
             tried = np.where(borders <= share, -start, share * step)
             change = float(tried @ (self.slopes[free] + 0.5 * among @ tried))
             change += float(l1 @ (np.abs(start + tried) - np.abs(start)))
-            if change >= best:
+            if change < best:
+                best, d = change, tried
+            elif best < 0:
                 break
-            best, d = change, tried
         self.z[free] = start + d
         whole = np.zeros(len(self.z))
         whole[free] = d
         self.slopes += whole @ self.A
-        return len(ahead) > 0
+        return len(ahead) > 0 and best < 0
 
     def intercept_steps(self) -> Vector:
         """What the optimum changes the intercept by, if there is one."""
@@ -139,12 +144,18 @@ def is_narrow(columns: Columns) -> bool:
 
 
 def is_cheap(columns: Columns, features: NDArray[np.int32], is_hard: bool) -> bool:
-    """Whether a model of these weights has few enough, and short enough rows, for its curvature.
+    """Whether a model of these weights has few enough, and short enough rows, for its curvature and decompositions.
 
-    `is_hard`: conjugate gradients have not been enough for models before.
+    `is_hard`: conjugate gradients have not been enough for a model before.
     """
     if not 0 < len(features) <= MAX_WEIGHTS:
         return False
-    if is_narrow(columns):
+    among, narrow = columns.sizes[features].sum(), is_narrow(columns)
+    factoring = MAX_FACTORING if is_hard else CHEAP_FACTORING
+    if narrow and columns.gram_rows.write_out:
+        factoring = DENSE_FACTORING
+    if factoring_cost(len(features)) > factoring * among:
+        return False
+    if narrow:
         return bool(columns.gram_rows.cost <= (MAX_PAIRS if is_hard else CHEAP_PAIRS) * columns.part.design.nnz)
-    return bool(columns.sizes[features].sum() <= MAX_LENGTH * columns.shape[1])
+    return bool(among <= MAX_LENGTH * columns.shape[1])

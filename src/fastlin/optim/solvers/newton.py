@@ -32,7 +32,7 @@ CG_TOLERANCE = 0.25  # of the residual, at first
 MIN_CG_TOLERANCE = 0.01
 MIN_FUSED_TOLERANCE = 1e-3  # where products are float64: flat directions of the last steps are followed to their end
 ACCURACY = 0.1  # of the line search: at 0.9 it accepts steps that overshoot, and saturated labels follow
-REUSED_SHARE = 0.1  # of λ: of steps that leave no more of it, the Hessian serves again
+REUSED_SHARE = 0.1  # of λ, below: a Hessian serves again where its next step has no more
 LARGEST_STEP = 5.0  # of a weight's part of a score, where H is too flat to say how far to go
 STEPS = 5.0  # that Newton's method takes with exact steps, at a guess
 PASSES_OF_STEP = 3.0  # epochs of dual ascent that a step's passes cost, beside H
@@ -108,12 +108,16 @@ def has_dense_hessian(problem: LogLinearProblem) -> bool:
     )
     if not fits:
         return False
+    of_hessian, of_epoch = hessian_cost(problem)
+    return STEPS * (of_hessian + PASSES_OF_STEP * of_epoch + COST_OF_CALLS) < DUAL_EPOCHS * of_epoch
+
+
+def hessian_cost(problem: LogLinearProblem) -> tuple[float, float]:
+    """Of a Hessian that is written out and decomposed, and of an epoch of dual ascent, in products of a row's pairs."""
     with problem.partitions.open(0) as part:
         design = part.design
         gram = GramRows(design.indptr, design.indices, design.values, problem.n_weights)
-        epoch = 2.0 * design.nnz + 20.0 * design.n_rows
-    step = gram.cost + factoring_cost(problem.size) + PASSES_OF_STEP * epoch + COST_OF_CALLS
-    return STEPS * step < DUAL_EPOCHS * epoch
+        return gram.cost + factoring_cost(problem.size), 2.0 * design.nnz + 20.0 * design.n_rows
 
 
 def has_fused_steps(problem: CurvedObjective) -> bool:
@@ -163,6 +167,8 @@ class ExactSteps:
     def __init__(self, problem: LogLinearProblem, saved: CheckpointReader | None = None) -> None:
         self.problem, self.decrement = problem, 0.0
         self.factor: Factor | None = None
+        of_hessian, of_epoch = hessian_cost(problem)
+        self.reuses = of_hessian > of_epoch
         if saved is not None and saved.boolean("factored"):
             n = problem.size
             triangle = np.asfortranarray(saved.array("triangle", np.empty((n, n))))
@@ -176,7 +182,7 @@ class ExactSteps:
 
     def advance(self, point: Any) -> bool:
         """Move θ by the Hessian of an earlier θ or its own; False where that does not go down."""
-        if self._move(point, REUSED_SHARE**2 * self.decrement):
+        if self.reuses and self._move(point, REUSED_SHARE**2 * self.decrement):
             return True
         self.factor = decompose_hessian(self.problem, point.steepest)
         return self._move(point, np.inf)
@@ -186,8 +192,11 @@ class ExactSteps:
         step = None if self.factor is None else self.factor.solve(point.steepest)
         if step is None:
             return False
-        self.decrement = vector_ops.dot(step, point.steepest)
-        return self.decrement <= limit and bool(point.move(-step, 1.0, ACCURACY))
+        decrement = vector_ops.dot(step, point.steepest)
+        if decrement > limit:
+            return False
+        self.decrement = decrement
+        return bool(point.move(-step, 1.0, ACCURACY))
 
 
 def decompose_hessian(problem: LogLinearProblem, gradient: NDArray[np.float64]) -> Factor | None:

@@ -186,7 +186,8 @@ def take_step(columns: Columns, point: ProximalSearch, limit: int) -> tuple[int,
         if gram_model.is_cheap(columns, chosen[1], limit > MIN_CG_ITERATIONS):
             gram = GramModel(columns, chosen, *at)
             gram.solve()
-            return limit, point.follow(columns, gram)
+            if point.follow(columns, gram):
+                return limit, True
         if isinstance(columns.part.likelihood, MultinomialLikelihood):
             binary = BinaryModel(columns, chosen, *at)
             return binary.solve(limit, MAX_CG_ITERATIONS), point.follow(columns, binary)
