@@ -16,7 +16,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # there are as many as cores: threads o
 settings.register_profile(
     "ci",
     deadline=None,
-    max_examples=40,
+    max_examples=25,
     derandomize=True,
     database=None,
     print_blob=True,

